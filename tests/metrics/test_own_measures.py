@@ -2,11 +2,13 @@
 
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -302,7 +304,7 @@ def test_a_saved_measure_that_is_not_known_names_its_module(
     Measure("lab-unknown", rows=constant)
     Evaluator("lab-unknown", n_labels=9).save("state.npz")
     monkeypatch.delitem(DEFINED, "lab-unknown")
-    message = r"state\.npz: measure 'lab-unknown' is not known here; import .*test_own_measures"
+    message = r"state\.npz: measure 'lab-unknown' is not known here; .* import .*test_own_measures"
     with pytest.raises(ValueError, match=message):
         Evaluator.load("state.npz")
 
@@ -562,3 +564,94 @@ def test_the_shell_imports_a_measure(folder: Path, capsys: pytest.CaptureFixture
     ):
         assert main(["evaluate", "Y.npz", "S.npy", "--measure", place]) != 0
         assert message in capsys.readouterr().err
+
+
+def test_the_shell_reads_saved_results_with_a_measure(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from xmleval.cli import main
+
+    def run(line: str) -> tuple[int, str]:
+        monkeypatch.delitem(DEFINED, "kept-third", raising=False)
+        monkeypatch.delitem(sys.modules, "kept", raising=False)
+        code = main(line.split())
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
+
+    Path("kept.py").write_text(
+        "from xmleval import Measure\n"
+        "THIRD = Measure('kept-third', rows=lambda rows: rows.n_relevant * 0 + 0.25)\n"
+    )
+    sp.save_npz("Y.npz", Y)
+    np.save("S.npy", S)
+    own = "--measure kept:THIRD"
+    code, _ = run(f"evaluate Y.npz S.npy --metrics p@1 {own} --output a.json --save a.npz")
+    assert code == 0
+    assert run(f"check a.json --min kept-third=0.5 {own}")[1].startswith("kept-third 0.25 is below")
+    assert "for one of your own: --measure MODULE:NAME" in run("check a.json --min kept-third=1")[1]
+    assert "0.2500" in run(f"merge a.npz {own}")[1]
+    assert "its module defines it: --measure kept:NAME" in run("merge a.npz")[1]
+    assert "0.2500" in run(f"trend a.json {own}")[1]
+    assert "not shown, as unknown here: kept-third" in run("trend a.json")[1]
+    assert "range" in run(f"metrics {own}")[1]
+
+
+def install(folder: Path, package: str, entry_points: str) -> None:
+    """Write what the installation of a package leaves for entry points."""
+    installed = folder / f"{package}-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text(entry_points)
+
+
+def test_packages_offer_measures(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    Path("offered.py").write_text(
+        "from xmleval import Measure\n"
+        "ONE = Measure('offer-one', rows=lambda rows: rows.n_relevant * 0 + 1.0)\n"
+    )
+    install(
+        folder, "first", "[xmleval.measures]\noffer-one = offered:ONE\noffer-two = offered:ONE\n"
+    )
+    assert evaluate(Y, S, metrics="offer-one")["offer-one"] == 1.0
+    with pytest.raises(ValueError, match=r"entry point offer-two .* is not the measure offer-two"):
+        evaluate(Y, S, metrics="offer-two")
+    install(folder, "second", "[xmleval.measures]\noffer-one = elsewhere:ONE\n")
+    monkeypatch.delitem(DEFINED, "offer-one")
+    message = (
+        "offered:ONE.*elsewhere:ONE are both called|elsewhere:ONE.*offered:ONE are both called"
+    )
+    with pytest.raises(ValueError, match=message):
+        evaluate(Y, S, metrics="offer-one")
+
+
+def test_columns_of_tables_are_data_by_row(folder: Path) -> None:
+    measure = Measure(
+        "lab-column", rows=lambda rows: rows.row_data["age"], row_data=("age",), range=(0, 9)
+    )
+    truth = pd.DataFrame({"instance": ["a", "a", "b"], "label": ["x", "y", "x"], "age": [1, 1, 4]})
+    scores = pd.DataFrame({"instance": ["b", "a"], "label": ["x", "y"], "score": [0.5, 0.25]})
+    truth.to_csv("truth.csv", index=False)
+    scores.to_csv("scores.csv", index=False)
+    for y_true, y_score in ((truth, scores), ("truth.csv", "scores.csv")):
+        report = evaluate(y_true, y_score, metrics=measure, row_data={"age": "age"})
+        assert report["lab-column"] == 2.5
+        with pytest.raises(ValueError, match="'years' is neither a file nor a column"):
+            evaluate(y_true, y_score, metrics=measure, row_data={"age": "years"})
+
+
+def test_a_value_out_of_range_within_groups_names_group_and_row() -> None:
+    def of_two(row: xmleval.OneRow) -> float:
+        return 7.0 if row.n_labels == 2 and len(row.relevant) == 1 else 0.5
+
+    measure = Measure("lab-of-two", row=of_two)
+    y_true = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 0, 1]])
+    for block_rows in (1, 3):
+        with pytest.raises(ValueError, match="lab-of-two: row 2: in the label group 'rest': the v"):
+            evaluate(
+                y_true,
+                y_true + 0.5,
+                metrics=[measure],
+                label_groups=["head", "next", "rest", "rest"],
+                running=xmleval.Running(block_rows=block_rows),
+            )

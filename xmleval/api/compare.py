@@ -252,7 +252,7 @@ def _refuse_test_without_input(
 
 
 def _refuse_measures_of_truth(specs: Sequence[Spec]) -> None:
-    """Refuse measures of which none depends on the models."""
+    """Refuse measures if all of them ignore the models."""
     if not any(spec.needs for spec in specs):
         raise InputError("metrics", f"none of {', '.join(map(str, specs))} depends on the models")
 
@@ -289,7 +289,7 @@ def add_tie_bounds(evaluated: Evaluated, request: Request, seeds: bool = False) 
 
 
 def _first_by_row(evaluated: Evaluated) -> list[str]:
-    """Return the first measure of which all models keep row values, in a list; [] without any."""
+    """Return the first measure whose row values all models keep, in a list; [] without any."""
     reports = [*chain(*evaluated.reports.values())]
     for spec in reports[0].specs:
         if all(spec.name in report.results.rows for report in reports):
@@ -395,7 +395,9 @@ def _refuse_other_baseline(baseline: str | None, names: Sequence[str]) -> None:
 
 def _checked_row_values(row_values: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
     """Return weights, clusters by number and groups of rows; None if they are not given."""
-    weight, clusters, row_groups = map(row_values.get, ROW_ARGUMENTS)
+    weight = row_values.get("sample_weight")
+    clusters = row_values.get("clusters")
+    row_groups = row_values.get("row_groups")
     if weight is not None:
         weight = np.asarray(weight, np.float64).ravel()
     if clusters is not None:

@@ -448,14 +448,14 @@ class _Rule(NamedTuple):
 
 
 def _ranks_of(ranking: RankedRows) -> Floats:
-    """Return the rank of each entry in its row, from 1, as float64."""
+    """Return the ranks of entries in their rows, from 1, as float64."""
     starts = np.repeat(ranking.ptr[:-1], row_sizes(ranking.ptr))
     ranks: Ints = np.arange(1, starts.size + 1) - starts
     return ranks.astype(np.float64)
 
 
 def _min_max(scores: Floats, ptr: Ints) -> Floats:
-    """Return the scores of each row, moved and scaled to 0..1."""
+    """Return scores, moved and scaled to 0..1 row by row."""
     sizes = row_sizes(ptr)
     starts = ptr[:-1][sizes > 0]
     if not starts.size:
@@ -469,7 +469,7 @@ def _min_max(scores: Floats, ptr: Ints) -> Floats:
 
 
 def _zero_mean_unit_variance(scores: Floats, ptr: Ints) -> Floats:
-    """Return the scores of each row less their mean, divided by their standard deviation."""
+    """Return scores less the mean of their row, divided by its standard deviation."""
     sizes = row_sizes(ptr)
     rows = np.repeat(np.arange(sizes.size), sizes)
     divisors = np.maximum(sizes, 1)
@@ -509,7 +509,7 @@ def _add(
 
 
 def _sums(values: Floats, place: Ints, size: int) -> Floats:
-    """Return the sum of the values of each place, in an order that is not that of the models."""
+    """Return the sums of values by place, added in an order that does not depend on the models'."""
     # a sum of more than two values may depend on their order: add the smallest first
     places = place.copy()
     many = np.flatnonzero(np.bincount(place, minlength=size)[place] > 2)

@@ -1,4 +1,4 @@
-"""Reports of results that a caller holds, or that files hold: JSON, or saved evaluators."""
+"""Reports of results in memory or in files: JSON, or saved evaluators."""
 
 from __future__ import annotations
 

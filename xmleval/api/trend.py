@@ -18,6 +18,7 @@ from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import setting_text
 from xmleval.results.ranking import by_short_names
 from xmleval.results.report import Report, settings_of
+from xmleval.results.saved_results import notes_on_unknown
 from xmleval.results.trend import Reports, Trend, TrendMeasure, report_of
 
 EXPECTED_DAYS = "expected results by day, or a list of their files"
@@ -83,7 +84,7 @@ def trend(
 
 
 def _results_by_day(results: object) -> dict[str, Any]:
-    """Return the results of each day by its name, or refuse anything else."""
+    """Return results by the name of their day, or refuse anything else."""
     if isinstance(results, Report) or hasattr(results, "reports"):
         reason = f"{type(results).__name__} is the results of one day; {EXPECTED_DAYS}"
         raise InputError("results", reason)
@@ -148,9 +149,9 @@ def _select_model(day: str, reports: Reports, model: str) -> Reports:
 def _measures_of(
     days: Mapping[str, Reports], metrics: str | Iterable[str] | None, limited: list[str]
 ) -> tuple[list[TrendMeasure], list[str]]:
-    """Return the measures to show, those with limits included, and notes on those left out."""
+    """Return the measures to show, all with limits among them, and notes on the others."""
     reports = [report for of_day in days.values() for report in of_day.values()]
-    notes = list[str]()
+    notes = notes_on_unknown(dict.fromkeys(name for report in reports for name in report))
     measures = dict[TrendMeasure, None]()
     if metrics is None:
         shared, others = _split_by_presence(reports)
@@ -170,7 +171,7 @@ def _measures_of(
 
 
 def _split_by_presence(reports: Sequence[Report]) -> tuple[list[Spec], list[Spec]]:
-    """Return the measures that all reports have, and those that only some have."""
+    """Return the measures that all reports have, and the measures that only some have."""
     shared = list[Spec]()
     others = list[Spec]()
     names = dict.fromkeys(spec.name for report in reports for spec in report.specs)

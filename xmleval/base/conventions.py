@@ -228,7 +228,7 @@ class Conventions:
 
     @property
     def read_gains(self) -> str:
-        """Gains that grades are read as: as they are where only relevance depends on them.
+        """Gains that grades are read as; the grades where only relevance depends on them.
 
         Examples
         --------

@@ -196,6 +196,25 @@ class ScanField(Keyword):
         return f"scan(path, {keyword}={value})"
 
 
+class ImportedModule(Keyword):
+    """The import of a module in a message; on the command line, an option imports it."""
+
+    def __str__(self) -> str:
+        """Return the statement of Python."""
+        return f"import {self.value.partition(':')[0]}"
+
+
+def own_measure(module: str) -> ImportedModule:
+    """Return how to make a measure known that a module of the user defines.
+
+    Examples
+    --------
+    >>> f"for a measure of your own: {own_measure('novelty')}"
+    'for a measure of your own: import novelty'
+    """
+    return ImportedModule("measures", f"{module}:NAME")
+
+
 class Message(str):
     """A string made of strings, keywords and other messages.
 

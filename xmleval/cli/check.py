@@ -12,7 +12,7 @@ from xmleval.base.errors import shown
 from xmleval.base.numerals import score_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import write_stdout
-from xmleval.cli.options import LIST, Opt, command
+from xmleval.cli.options import KNOWN_MEASURES, LIST, Opt, command
 from xmleval.cli.types import Choice, Parsed
 from xmleval.metrics.lists import parse_names
 from xmleval.results.checks import limits_of
@@ -61,6 +61,7 @@ SECTIONS = {
     },
     "Reports": {
         "model": Opt(str, "NAME"),
+        **KNOWN_MEASURES,
         "output_format": Opt(
             Choice(FORMS),
             "FORM",

@@ -51,7 +51,7 @@ def convert(
     n_labels: int | None,
     like: Path | None,
 ) -> None:
-    """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
+    """Read IN, a file, a folder or a pattern, and write OUT in the format of its ending.
 
     The data are held in memory, but for a matrix by number that becomes text or Parquet. Names of
     rows and labels are kept in .parquet, .csv, .jsonl, .qrels and .run. In others, and with --like,

@@ -26,7 +26,7 @@ def data_sets_of(
     scanning: Scanning,
     options: Mapping[str, Any],
 ) -> DataSets:
-    """Return the truth, the models and the options with own files of each data set, by its name."""
+    """Return truth, models and options with files, by the name of the data set."""
     _refuse_incomplete(truths, models)
     data_sets: DataSets = {}
     for name, truth in truths:

@@ -83,7 +83,8 @@ class NamedFileName(click.ParamType[NamedFile]):
         if is_named:
             return NamedFile(name, as_path(path))
         if self.needs_name:
-            self.fail(f"{shown(value)} has no name; expected NAME=FILE.", param, ctx)
+            expected = param.metavar if param is not None else "NAME=FILE"
+            self.fail(f"{shown(value)} has no name; expected {expected}.", param, ctx)
         return NamedFile("", as_path(value))
 
 
@@ -99,6 +100,25 @@ class ColumnOrFile(FileName):
         """Return the name as it is given: "./lang" is a file, and "lang" may be a column."""
         super().convert(value, param, ctx)
         return os.fsdecode(value)
+
+
+class NamedColumnOrFile(NamedFileName):
+    """A name, and the name of a column of the truth or the path of a file."""
+
+    def __init__(self) -> None:
+        super().__init__(needs_name=True)
+
+    def convert(  # type: ignore[override]
+        self,
+        value: str | tuple[str, str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[str, str]:
+        """Return the name, and the column or the path as it is given."""
+        if isinstance(value, tuple):
+            return value
+        name, _ = super().convert(value, param, ctx)
+        return name, value.partition("=")[2]
 
 
 class WordOrFile(FileName):
@@ -281,6 +301,7 @@ FILE = FileName()
 MODEL_FILE = NamedFileName()
 NAMED_FILE = NamedFileName(needs_name=True)
 COLUMN_OR_FILE = ColumnOrFile()
+NAMED_COLUMN_OR_FILE = NamedColumnOrFile()
 UNJUDGED_CELLS = WordOrFile(is_mark)
 JUDGED_CELLS = WordOrFile(is_truth)
 RESULT = Text("the result", None)  # --format decides on endings, too

@@ -10,7 +10,7 @@ from xmleval.base.budget import MEMORY, Resources, limited, memory_bytes, memory
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.cli.evaluate import RESULT_OPTIONS
 from xmleval.cli.files import FILE, STATE
-from xmleval.cli.options import Opt, command
+from xmleval.cli.options import KNOWN_MEASURES, Opt, command
 from xmleval.cli.output import write_details, write_result
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.results.result import Result
@@ -19,6 +19,7 @@ from xmleval.show.tables import TableStyle
 OPTIONS = {
     "save": Opt(STATE, None, "File for the state of all together."),
     **RESULT_OPTIONS,
+    **KNOWN_MEASURES,
     "memory": Opt(
         str, "SIZE", "Memory for pooled scores.", extra={"default": MEMORY, "show_default": True}
     ),

@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
+from xmleval.cli.options import EACH, Opt, command
 from xmleval.cli.output import program_name, screen, show
+from xmleval.cli.own_measures import import_measure
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Measure
 from xmleval.metrics.entry_points import defined_measure
 from xmleval.metrics.spec import Spec, parse_spec
@@ -37,12 +39,27 @@ EXAMPLES = {  # options, by what a measure needs
 }
 
 
-@click.command()
+OPTIONS = {
+    "own_measures": Opt(
+        str,
+        "MODULE:NAME",
+        "Explain a measure of your own, an `xmleval.Measure` that is called NAME in a Python "
+        "module; the module is installed or in this folder.",
+        "--measure",
+        EACH,
+    ),
+}
+
+
+@command({"Options": OPTIONS})
 @click.argument("name", required=False)
-def metrics(name: str | None) -> None:
+def metrics(name: str | None, own_measures: tuple[str, ...]) -> None:
     """List every measure and group, or explain the measure or group NAME."""
     group = (name or "").strip().lower()
-    if name is None:
+    own = [import_measure(place) for place in own_measures]
+    if own and name is None:
+        _show_explained(own)
+    elif name is None:
         legend = LEGEND.format(groups=" ".join((*GROUPS, "all")))
         show(_make_table(TABLE), "", *(folded(line, screen()[0]) for line in legend.splitlines()))
     elif group == "all":
@@ -52,11 +69,16 @@ def metrics(name: str | None) -> None:
         names = ", ".join(f"{member}k" if member.endswith("@") else member for member in members)
         show(f"{group}: {names}", "", _make_table([find_metric(member) for member in members]))
     else:
-        for place, metric in enumerate(find_metrics(name)):
-            parts: list[RenderableType] = [_explain(metric), f"example: {example(metric)}"]
-            if place > 0:
-                parts.insert(0, "")
-            show(*parts)
+        _show_explained(find_metrics(name))
+
+
+def _show_explained(measures: Sequence[Measure]) -> None:
+    """Print the properties of measures, with a command that computes each."""
+    for place, measure in enumerate(measures):
+        parts: list[RenderableType] = [_explain(measure), f"example: {example(measure)}"]
+        if place > 0:
+            parts.insert(0, "")
+        show(*parts)
 
 
 def find_metrics(name: str) -> list[Measure]:

@@ -20,6 +20,7 @@ from xmleval.cli.files import (
     FIELD_OPTIONS,
     FILE,
     JUDGED_CELLS,
+    NAMED_COLUMN_OR_FILE,
     NAMED_FILE,
     STATE,
     UNJUDGED_CELLS,
@@ -151,12 +152,13 @@ def make_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _take_own_measures(arguments: dict[str, Any]) -> None:
-    """Import measures of the user and add them to those that are requested; name their data."""
+    """Import measures of the user, name their data and request those that are to be computed."""
     for argument in (LABEL_DATA, ROW_DATA):
         if argument in arguments:
-            arguments[argument] = {file.name: file.path for file in arguments[argument]} or None
-    imported = map(import_measure, arguments.pop("measures", ()))
-    names = [measure.name for measure in imported]
+            arguments[argument] = dict(arguments[argument]) or None
+    for place in arguments.pop("known_measures", ()):
+        import_measure(place)
+    names = [import_measure(place).name for place in arguments.pop("measures", ())]
     if not names:
         return
     requested = arguments["metrics"] or []
@@ -165,7 +167,7 @@ def _take_own_measures(arguments: dict[str, Any]) -> None:
 
 
 def _make_style(arguments: dict[str, Any]) -> TableStyle:
-    """Remove the options on tables, and return what they ask for; refuse them where none are."""
+    """Remove the options on tables and return their values; refuse them without tables."""
     given = dict[str, Any]()
     for name, value in _pop_options(arguments, STYLE).items():
         if value is not STYLE[name].extra.get("default"):
@@ -367,7 +369,22 @@ MEASURES = {
         "an .npy vector.",
         extra=EACH,
     ),
-    "row_data": Opt(NAMED_FILE, "NAME=FILE", "The same by row.", extra=EACH),
+    "row_data": Opt(
+        NAMED_COLUMN_OR_FILE,
+        "NAME=COLUMN|FILE",
+        "The same by row, or a column of the table of TRUTH.",
+        extra=EACH,
+    ),
+}
+KNOWN_MEASURES = {  # of commands that read saved results
+    "known_measures": Opt(
+        str,
+        "MODULE:NAME",
+        "A measure of your own that the results have, an `xmleval.Measure` that is called NAME in "
+        "a Python module; the module is installed or in this folder.",
+        "--measure",
+        EACH,
+    ),
 }
 CONFIDENCE = {
     "confidence": Opt(NUMBER, "LEVEL"),

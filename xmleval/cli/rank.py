@@ -57,7 +57,7 @@ def rank(
     scanning: Scanning,
     **options: Any,
 ) -> None:
-    """Rank models over the data sets of RESULTS, and tell which differ (Demsar 2006).
+    """Rank models over the data sets of RESULTS and test which differ (Demsar 2006).
 
     RESULTS are files that `xmleval evaluate TRUTH A B --output NAME.json` wrote, one for each data
     set; a folder stands for all of its .json files. Models are matched by name. By several

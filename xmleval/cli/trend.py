@@ -1,4 +1,4 @@
-"""`xmleval trend`: measures of saved results over days, and the limits that they are held to."""
+"""`xmleval trend`: measures of saved results over days, and their limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xmleval.cli.check import LIMIT_OPTIONS, Limits
 from xmleval.cli.compare import OUTPUTS
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import spell_options
-from xmleval.cli.options import LIST, Opt, command
+from xmleval.cli.options import KNOWN_MEASURES, LIST, Opt, command
 from xmleval.cli.output import describe_run, write_figure, write_result, write_text
 from xmleval.cli.types import NAMES
 from xmleval.files.output import refuse_input
@@ -30,6 +30,7 @@ OPTIONS = {
     ),
     **LIMIT_OPTIONS,
     "model": Opt(str, "NAME"),
+    **KNOWN_MEASURES,
     **{name: opt for name, opt in OUTPUTS.items() if name != "rows"},
 }
 EXAMPLES = """\

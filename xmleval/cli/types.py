@@ -39,7 +39,7 @@ class Choice(click.Choice):  # type: ignore[type-arg]
 
 
 class InstalledChoice(Choice):
-    """One of some words, or of those that installed packages offer.
+    """One of some words, or of the words that installed packages add.
 
     installed : called where a word is none of the others
     """

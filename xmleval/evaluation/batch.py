@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from xmleval.base.errors import InputError, LabelRangeError, Message, counted
-from xmleval.evaluation.request import ROW_ARGUMENTS, Data, cells_of
+from xmleval.evaluation.request import Data, cells_of, row_fields
 from xmleval.evaluation.settings import MISSING
 from xmleval.input.cell_marks import (
     JUDGED,
@@ -23,7 +23,6 @@ from xmleval.input.marked_cells import listed_cells, take_marked
 from xmleval.input.match import PREDICTIONS, as_sets, refuse_scores
 from xmleval.input.match_values import NO_NAMES, MatchOptions, Naming, match_values
 from xmleval.input.opened import OpenedValue, kind_of
-from xmleval.input.own_data import ROW_DATA, data_argument, data_by_name
 from xmleval.input.pieces import RowReader
 from xmleval.input.plausibility import swapped_notes
 from xmleval.input.rows import Rows
@@ -117,7 +116,7 @@ class Batch(NamedTuple):
 def take_cells(
     truth: Any, label_filter: LabelFilter, marks: CellMarks, graded: bool
 ) -> tuple[Any, LabelFilter]:
-    """Return the truth without marks of cells, and the filter with what they mark.
+    """Return the truth without marks of cells, and the filter with the marked cells.
 
     ``graded`` is whether the truth keeps its grades, also those of irrelevant labels.
     """
@@ -163,16 +162,10 @@ def open_batch(data: Data, options: MatchOptions, gains: str, look_at: bool) -> 
         values["y_true"], label_filter, marks, graded=gains != "binary"
     )
     inputs: dict[str, Any] = {name: values[name] for name in PREDICTIONS if name in values}
-    for name in ROW_ARGUMENTS:
-        row_values = getattr(data, name)
-        if row_values is not None:
-            inputs[name] = match_row_values(name, row_values, naming.row_names)
-    row_data = data_by_name(ROW_DATA, data.row_data)
-    if row_data:
-        inputs[ROW_DATA] = {
-            name: match_row_values(data_argument(ROW_DATA, name), values, naming.row_names)
-            for name, values in row_data.items()
-        }
+    matched_values = dict[str, Any]()
+    for argument, row_values in data.row_values.items():
+        matched_values[argument] = match_row_values(argument, row_values, naming.row_names)
+    inputs |= row_fields(matched_values)
     notes = [*matched_notes]
     if look_at:
         notes += swapped_notes("y_true", values["y_true"], "y_score", values.get("y_score"))
@@ -188,7 +181,7 @@ def open_batch(data: Data, options: MatchOptions, gains: str, look_at: bool) -> 
 
 
 def _open_filter(data: Data) -> LabelFilter:
-    """Return the labels that arguments leave out of rows, but for those that the truth marks."""
+    """Return the labels that arguments leave out of rows; marks of the truth are not among them."""
     arguments = data.exclude, data.unjudged, data.judged, data.candidates
     if data.exclude_from == "both" and all(value is None for value in arguments):
         return NO_FILTER

@@ -30,7 +30,7 @@ from xmleval.evaluation.label_counts import label_counts_of, refuse_many_labels
 from xmleval.evaluation.matched_inputs import LOG, MatchedInputs
 from xmleval.evaluation.progress import show_progress
 from xmleval.evaluation.reading import count_rows, have_scores
-from xmleval.evaluation.request import ROW_ARGUMENTS, Progress, Question, Request, cells_of
+from xmleval.evaluation.request import Progress, Question, Request, cells_of
 from xmleval.evaluation.row_keys import ROW_KEY_BYTES, with_keys
 from xmleval.evaluation.same_files import notes_on_opened
 from xmleval.evaluation.settings import (
@@ -402,13 +402,13 @@ def _checkpoint_settings(run: FileEvaluation) -> dict[str, Any]:
     scans = dict[str, Any]()
     for argument, opened_inputs in run.inputs.items():
         scans[argument] = [_scan_of(opened) for opened in opened_inputs]
-    row_values = [getattr(run.request.data, argument) for argument in ROW_ARGUMENTS]
+    row_values = run.request.data.row_values
     settings["number of models"] = len(run.rows.scores)
     settings["exclude_from"] = run.request.data.exclude_from
     settings["marks"] = [str(mark) for mark in run.rows.marks]
     settings["first_row"] = run.request.running.first_row
     settings["scans"] = scans
-    settings["columns"] = dict(zip(ROW_ARGUMENTS, map(_column_of, row_values), strict=True))
+    settings["columns"] = {name: _column_of(values) for name, values in row_values.items()}
     settings["evaluators"] = [evaluator.settings for evaluator in run.evaluators]
     return settings
 

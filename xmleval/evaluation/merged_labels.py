@@ -98,7 +98,7 @@ def joined_settings(first: Settings, second: Settings) -> Settings | None:
 
 
 def numbers_among(labels: Sequence[Any], all_labels: Sequence[Any]) -> Ints:
-    """Return the number of each label among all labels."""
+    """Return the numbers of labels among all labels."""
     number = {label: place for place, label in enumerate(all_labels)}
     return np.array([number[label] for label in labels], np.int64)
 
@@ -197,7 +197,7 @@ def _has_unknown(counts: Counted) -> bool:
 
 
 def _refuse_inexact(counts: Counted, labels: Relabelling) -> None:
-    """Refuse measures whose counts do not tell the values of one run over all labels."""
+    """Refuse measures whose counts do not give the values of one run over all labels."""
     assert counts.plan is not None
     problem = next(_problems_of(counts, counts.plan, labels), None)
     if problem is not None:
@@ -266,7 +266,7 @@ def _problems_of(
 
 
 def _reason_of(spec: Spec, state: str, plan: Plan, change: LabelChange) -> str:
-    """Return why the counts of a measure do not tell its value over all labels; "" if they do."""
+    """Return why counts of a measure do not give its value over all labels; "" if they do."""
     labels = change.labels
     if spec.metric.family == OWN and (labels.adds_labels or not labels.keeps_numbers):
         return "a formula of its own may depend on the numbers of labels"

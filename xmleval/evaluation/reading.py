@@ -13,10 +13,9 @@ from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError, counted, other_rows
 from xmleval.evaluation.batch import Batch, BatchLocation, Counter, take_cells
 from xmleval.evaluation.matched_inputs import MatchedInputs, NamedPieces
-from xmleval.evaluation.request import ROW_ARGUMENTS
+from xmleval.evaluation.request import row_fields
 from xmleval.input.cell_marks import RESTRICTIONS
 from xmleval.input.label_filter import LabelFilter, pairs_of_rows
-from xmleval.input.own_data import ROW_DATA, row_data_among
 from xmleval.input.pieces import Piece, Pieces, RowReader
 from xmleval.input.rows import rows_by_id
 from xmleval.input.scores import has_scores, list_width
@@ -132,12 +131,7 @@ class Readers:
         label_filter = LabelFilter(restrictions, matched.exclude_from == "both")
         truth_rows, label_filter = take_cells(truth, label_filter, matched.marks, matched.graded)
         row_values = {name: values[start:stop] for name, (_, values) in matched.row_values.items()}
-        inputs: dict[str, Any] = {
-            name: values for name, values in row_values.items() if name in ROW_ARGUMENTS
-        }
-        row_data = row_data_among(row_values)
-        if row_data:
-            inputs[ROW_DATA] = row_data
+        inputs = row_fields(row_values)
         if y_score is not None:
             inputs["y_score"] = y_score
         if "y_pred" in sets:

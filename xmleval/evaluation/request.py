@@ -25,6 +25,7 @@ from xmleval.input.objects.records import (
     list_records_of_models,
     table_of_records,
 )
+from xmleval.input.own_data import ROW_DATA, data_argument, data_by_name, row_data_among
 from xmleval.input.row_columns import RowColumn, TruthColumn
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.lists import as_cutoffs, as_names
@@ -39,7 +40,8 @@ NamesLike = Iterable[Any] | FilePath  # texts or integers
 ValuesOfRows = ValuesLike | RowColumn | TruthColumn
 HierarchyLike = SparseMatrix | Iterable[Any] | FilePath | Hierarchy
 # a function is called with the number of counted rows and of all rows
-ROW_ARGUMENTS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
+# arguments with a value for each row, in the order of their notes
+ROW_ARGUMENTS = ("sample_weight", "row_groups", "clusters")
 Progress = bool | Callable[[int, int | None], object]
 
 
@@ -80,20 +82,33 @@ class Data:
         if not names or self.y_true is None or is_file(self.y_true):
             return
         truth = table_of_records("y_true", self.y_true) or self.y_true
-        y_true, values = take_row_values("y_true", truth, names)
+        y_true, columns = take_row_values("y_true", truth, names)
         object.__setattr__(self, "y_true", y_true)
-        for argument, column in values.items():
-            object.__setattr__(self, argument, column)
+        for field_name, values in row_fields(self.row_values | columns).items():
+            object.__setattr__(self, field_name, values)
+
+    @property
+    def row_values(self) -> dict[str, Any]:
+        """Values of rows that are given, by argument; own data as `data_argument` calls them."""
+        values = {argument: getattr(self, argument) for argument in ROW_ARGUMENTS}
+        for name, value in data_by_name(ROW_DATA, self.row_data).items():
+            values[data_argument(ROW_DATA, name)] = value
+        return {argument: value for argument, value in values.items() if value is not None}
 
     @property
     def row_columns(self) -> dict[str, str]:
         """Texts that are given for values of rows, names of columns or of files, by argument."""
-        columns = dict[str, str]()
-        for argument in ROW_ARGUMENTS:
-            value = getattr(self, argument)
-            if isinstance(value, str):
-                columns[argument] = value
-        return columns
+        texts = self.row_values.items()
+        return {argument: text for argument, text in texts if isinstance(text, str)}
+
+
+def row_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of rows by argument as fields of `Data`, own data together in one."""
+    row_fields = {argument: values[argument] for argument in ROW_ARGUMENTS if argument in values}
+    row_data = row_data_among(values)
+    if row_data:
+        row_fields[ROW_DATA] = row_data
+    return row_fields
 
 
 def cells_of(data: Data) -> dict[str, Any]:
@@ -161,7 +176,7 @@ class Question:
 
     @property
     def reads_grades(self) -> bool:
-        """Whether the truth holds grades: by the conventions, or for a measure with a level."""
+        """Whether the truth has grades: by the conventions, or for a measure with a level."""
         return self.read_gains != "binary"
 
     def given_options(self, n_labels: int) -> frozenset[str]:

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.budget import Resources, limited, machine_limit
-from xmleval.base.errors import UnknownMeasureError, positive_integer, shown
+from xmleval.base.errors import (
+    Message,
+    UnknownMeasureError,
+    own_measure,
+    positive_integer,
+    shown,
+)
 from xmleval.base.notes import notes_as_json, notes_from_json
 from xmleval.evaluation.counts import Counted
 from xmleval.evaluation.request import Question
@@ -101,8 +107,8 @@ def _refuse_unknown_measures(modules: Mapping[str, str]) -> None:
     """Refuse measures of users that this process does not know."""
     for name, module in modules.items():
         if defined_measure(name) is None:
-            text = f"measure {shown(name)} is not known here; import {module}, which defines it"
-            raise UnknownMeasureError(text)
+            text = f"measure {shown(name)} is not known here; its module defines it: "
+            raise UnknownMeasureError(Message(text, own_measure(module)))
 
 
 def _restored_propensity(

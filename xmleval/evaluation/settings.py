@@ -278,7 +278,7 @@ def _settings_of(
 
 
 def _refuse_data_of_nodes(requested: Sequence[tuple[Spec, bool]]) -> None:
-    """Refuse groups of labels beside data of labels and their ancestors, which may be outside."""
+    """Refuse groups of labels with data of labels and their ancestors, which may be outside."""
     for spec, _ in requested:
         if spec.metric.label_data and "hierarchy" in spec.needs:
             text = f"measure {spec} reads data of ancestors, which are in other groups; leave out "

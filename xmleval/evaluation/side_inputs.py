@@ -19,11 +19,10 @@ from xmleval.evaluation.batch import BatchLocation
 from xmleval.evaluation.label_counts import refuse_many_labels
 from xmleval.evaluation.match_files import notes_of, read_truth
 from xmleval.evaluation.matched_inputs import MatchedInputs
-from xmleval.evaluation.request import Question, Request
+from xmleval.evaluation.request import Question, Request, row_fields
 from xmleval.evaluation.settings import file_of
-from xmleval.files.remote import as_path, is_file
 from xmleval.input.opened import Opened
-from xmleval.input.own_data import LABEL_DATA, ROW_DATA, data_argument, data_by_name
+from xmleval.input.own_data import LABEL_DATA, data_argument, data_by_name
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.plausibility import notes_on_counts
 from xmleval.input.row_columns import ColumnValueError, TruthColumn, is_column, refuse_other_texts
@@ -45,7 +44,7 @@ from xmleval.view.rule import Rule
 
 Counts = tuple[Ints, int]  # number of training rows with each label, and of all training rows
 TEXTS_OF_THRESHOLDS = (".csv", ".tsv", ".txt")  # other files hold saved rules
-ROW_VALUES = ("sample_weight", "row_groups", "clusters")  # in the order of their notes
+GROUPING = ("row_groups", "clusters")  # values of rows that are names
 
 
 def training_counts(
@@ -229,14 +228,15 @@ def with_row_columns(
         for argument, name in names.items()
         if is_column(argument, name, truth.columns)
     }
-    row_values = tuple([column.name for column in columns.values()])
+    column_names = tuple([column.name for column in columns.values()])
     without_columns = dict[str, list[Opened]]()
     for argument, opened_inputs in inputs.items():
         without_columns[argument] = [
-            replace(opened, row_values=row_values) if isinstance(opened, OpenedFiles) else opened
+            replace(opened, row_values=column_names) if isinstance(opened, OpenedFiles) else opened
             for opened in opened_inputs
         ]
-    return replace(request, data=replace(request.data, **columns)), without_columns
+    row_values = row_fields(request.data.row_values | columns)
+    return replace(request, data=replace(request.data, **row_values)), without_columns
 
 
 def with_values_of_rows(rows: MatchedInputs, request: Request, truth: Opened) -> MatchedInputs:
@@ -245,20 +245,12 @@ def with_values_of_rows(rows: MatchedInputs, request: Request, truth: Opened) ->
     names = rows.row_names
     if request.question.confidence is not None and names is not None and rows.namings[0].by_key:
         row_values["clusters"] = rows.truth[0], names
-    for argument in ROW_VALUES:
-        value = getattr(request.data, argument)
+    for argument, value in request.data.row_values.items():
         path = file_of(argument, value)
         if isinstance(value, TruthColumn) and isinstance(truth, OpenedFiles):
             name = f"{truth.name}: column {shown(value.name)}"
             row_values[argument] = name, _column_of_truth(argument, truth, value.name, names)
         elif path is not None:
-            row_values[argument] = str(path), _values_in_file(argument, path, rows)
-        elif value is not None:
-            row_values[argument] = argument, _values_of_rows(argument, value, names)
-    for name, value in data_by_name(ROW_DATA, request.data.row_data).items():
-        argument = data_argument(ROW_DATA, name)
-        if is_file(value):
-            path = as_path(value)
             row_values[argument] = str(path), _values_in_file(argument, path, rows)
         else:
             row_values[argument] = argument, _values_of_rows(argument, value, names)
@@ -271,24 +263,24 @@ def with_values_of_rows(rows: MatchedInputs, request: Request, truth: Opened) ->
 def _column_of_truth(
     argument: str, truth: OpenedFiles, name: str, names: list[Any] | None
 ) -> list[Any]:
-    """Return the values of a column of the truth in the order of the rows; weights are numbers."""
+    """Return the values of a column of the truth in the order of the rows: names, or numbers."""
     column = truth.row_column(name)
     try:
         values = column.sorted_by(names)
     except ColumnValueError as error:
         raise ValueError(f"{truth.name}: {error}") from None
-    if argument != "sample_weight":
+    if argument in GROUPING:
         return values
-    weights = [*map(_weight_of, values)]
-    if None in weights:
-        row = weights.index(None)
+    numbers = [*map(_number_of, values)]
+    if None in numbers:
+        row = numbers.index(None)
         text = f"{shown(values[row])} for row {shown(row if names is None else names[row])}"
         raise ValueError(f"{truth.name}: column {shown(name)} has {text}; expected a number")
-    return weights
+    return numbers
 
 
-def _weight_of(value: Any) -> Any:
-    """Return the number in a text, None if it is none; other values are returned unchanged."""
+def _number_of(value: Any) -> Any:
+    """Return the number in a text, None if there is no number; other values unchanged."""
     return decimal_number(value) if isinstance(value, str) else value
 
 
@@ -302,7 +294,7 @@ def _values_of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
 
 def _values_in_file(argument: str, path: Path, rows: MatchedInputs) -> Any:
     """Return the groups, clusters or numbers of rows from a file, in the order of the rows."""
-    if argument in ("row_groups", "clusters"):
+    if argument in GROUPING:
         return _groups_of_rows(argument, path, rows)
     noun = "weight" if argument == "sample_weight" else "number"
     if has_two_columns(path):
@@ -317,7 +309,7 @@ def _values_in_file(argument: str, path: Path, rows: MatchedInputs) -> Any:
 
 
 def _number_in_file(path: Path, noun: str, row: int, text: str) -> float:
-    """Return the number of a row, or refuse a text that is none."""
+    """Return the number of a row, or refuse a text that is not a number."""
     number = decimal_number(text)
     if number is None:
         raise ValueError(f"{path}: {noun} {shown(text)} of row {row} is not a number")
@@ -325,7 +317,7 @@ def _number_in_file(path: Path, noun: str, row: int, text: str) -> float:
 
 
 def _count_rows(rows: MatchedInputs) -> int:
-    """Return the number of rows; files that do not tell it are read for it."""
+    """Return the number of rows; files that do not state it are read for it."""
     if rows.row_names is not None:
         return len(rows.row_names)
     name, pieces = rows.truth

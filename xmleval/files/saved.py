@@ -165,7 +165,7 @@ def naming_damage(path: Path, form: StateForm = STATE) -> Iterator[None]:
     except MemoryError:
         raise ValueError(f"{path}: does not fit in memory") from None
     except UnknownMeasureError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(Message(f"{path}: ", error.args[0])) from None
     except (OSError, *DAMAGE) as error:
         if getattr(error, "filename", None) is not None:
             raise

@@ -22,7 +22,7 @@ WORDS = {UNJUDGED: '"nan", -1', JUDGED: '"truth"'}  # that arguments take in pla
 
 
 class CellMarks(NamedTuple):
-    """What a truth tells of judged cells.
+    """What a truth says about judged cells.
 
     unjudged : the mark of cells that nobody judged, -1 or NaN; None without one
     are_listed : whether the labels that the truth lists, relevant or not, are judged, and no others
@@ -48,7 +48,7 @@ WITH_MARK = " marked "  # within a kind of rows, before the mark
 
 
 def marked_kind(mark: float, graded: bool) -> str:
-    """Return a kind of rows: judgements, some of which are marks of cells that nobody judged."""
+    """Return a kind of rows: judgements, and marks of cells that nobody judged."""
     return f"{GRADES if graded else 'truth'}{WITH_MARK}{mark:g}"
 
 

@@ -299,7 +299,7 @@ def refuse_labels_as_row_values(
     for name, content in roles.items():
         if name in row_values and name not in chosen:
             text = f"column {shown(name)} has the {content}, not a value for each row; "
-            raise ColumnsError(f"{text}name another column for groups, clusters or weights of rows")
+            raise ColumnsError(f"{text}name another column for values of rows")
 
 
 def _find_instance_next_to(

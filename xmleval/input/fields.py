@@ -136,7 +136,7 @@ def read_fields(
 
 
 def read_cells(layout: FieldPlaces, block: Lines, n_skipped: int = 0) -> TableCells | None:
-    """Return the key of each line and the numbers in its further fields; see `read_fields`."""
+    """Return the keys of lines and the numbers in their further fields; see `read_fields`."""
     text = block.text
     places = _find_places(layout, block, n_skipped)
     if places is None:

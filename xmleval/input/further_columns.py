@@ -148,7 +148,7 @@ def _distinct(cells: Sequence[Any] | Coded) -> Iterable[Any]:
 
 @dataclass
 class _CandidateSummary:
-    """What tells whether an unread column may have the labels, where no other one has them.
+    """Checks whether an unread column may have the labels, where no other one has them.
 
     are_whole : whether all numbers so far are whole
     are_distinct : whether no row has a value twice, among the first `MOST_PAIRS`
@@ -166,7 +166,7 @@ class _CandidateSummary:
 
     @property
     def may_be_labels(self) -> bool:
-        """Whether integers distinguish the labels of each row, and are not numbers of lines."""
+        """Whether integers distinguish the labels within rows, and are not numbers of lines."""
         return self.are_whole and self.are_distinct and not self.are_places
 
     def add(self, cells: Sequence[Any] | Coded, rows: Ints) -> None:

@@ -77,7 +77,7 @@ class LabelFilter:
 
     @property
     def _left_out(self) -> list[str]:
-        """Names of the sets of labels that are left out of truth and predictions."""
+        """Names of the sets of labels that are removed from truth and predictions."""
         names = ["exclude", UNJUDGED] if self.from_truth else [UNJUDGED]
         return [name for name in names if name in self.sets]
 
@@ -222,7 +222,7 @@ def fewer_labels(names: Collection[str], unlisted: float | None) -> Message | No
 
 
 def what_cells_are(names: Collection[str]) -> str:
-    """Return what labels a filter of these names gives: "judged", "unjudged" or "" for none.
+    """Return which labels a filter with such names lists: "judged", "unjudged" or "" for neither.
 
     Labels that are not judged are taken out of truth and predictions.
     """
@@ -288,7 +288,7 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth]) -> Source[Truth]:
 
 
 def _listed(value: Any) -> Any:
-    """Return rows or a sparse matrix without values: what is listed is judged, 0 or not."""
+    """Return rows or a sparse matrix without values: listed cells are judged, even zeros."""
     if isinstance(value, Rows) and (value.values is None or value.values.ndim == 1):
         return value._replace(values=None)
     if is_sparse(value):
@@ -351,7 +351,7 @@ def _restricted(rows: Source[Truth], sets: Source[Truth], within: bool) -> Sourc
 
 
 def _united(first: Source[Truth], second: Source[Truth]) -> Source[Truth]:
-    """Return the labels that are in either of two sets of each row."""
+    """Return the union of two sets of labels, row by row."""
 
     def block(start: int, stop: int) -> Truth:
         sets = first.block(start, stop)

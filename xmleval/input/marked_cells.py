@@ -55,7 +55,7 @@ def _rows_of_cells(is_marked: Bools, labels: NDArray[Any] | None = None) -> Rows
 
 
 def _take_from_rows(rows: Rows, mark: float) -> tuple[Rows, Rows]:
-    """Return `take_marked` of rows, whose values are judgements; without values, none is marked."""
+    """Return `take_marked` of rows of judgements; without values nothing is marked."""
     values = rows.values
     if values is None:
         return rows, rows_by_id(np.zeros_like(rows.ptr), rows.labels[:0])

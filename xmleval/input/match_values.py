@@ -250,7 +250,7 @@ class _ValueMatch:
         return names_of_truth(truth, other_rows, self.notes)
 
     def _are_ids_names(self) -> bool:
-        """Return whether label ids are names: nothing tells their number, and all rows list them.
+        """Return whether label ids are names: nothing gives their number, and all rows list them.
 
         Labels that have names must be the texts of ids.
         """

@@ -146,7 +146,7 @@ class PlacedRows:
         self.most_labels = int(self._sizes.max(initial=0))
 
     def _keep_best(self) -> None:
-        """Count the best entries of each row, and leave out others that are in memory."""
+        """Count the best entries by row, and drop others that are in memory."""
         n_listed = int(self._sizes.sum())
         if self._runs:
             for first, last in self._spans(self._limit, 0, self.n_rows):
@@ -160,7 +160,7 @@ class PlacedRows:
         self.n_repeated = n_listed - int(self._ptr[-1])
 
     def _best(self, first: int, last: int) -> NDArray[Any]:
-        """Return the entries of rows first..last-1 of a spill file, the best of each label."""
+        """Return the entries of rows first..last-1 of a spill file, the best alone for a label."""
         entries = self._by_row([_between(run, first, last) for run in self._runs])
         if self._keep is None or not self.scored:
             return entries
@@ -309,7 +309,7 @@ def _keeping_option(rows: Rows) -> ScanField | str:
 
 
 def _best_entries(entries: NDArray[Any], lowest: bool) -> NDArray[Any]:
-    """Return the best entry of each label of a row, the first of equal ones, in their order."""
+    """Return a row with only the best entry for a label, the first of equal ones, in order."""
     values = entries["value"]
     if values.dtype.kind == "b":
         values = values.astype(np.int8)

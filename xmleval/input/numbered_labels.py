@@ -10,7 +10,7 @@ from xmleval.input.columns import TableColumns
 
 
 class LabelCounter:
-    """Numbers the labels of each row, 0, 1, ..., in the order in which they are read.
+    """Numbers labels 0, 1, ... in every row, in the order in which they are read.
 
     sizes : number of labels so far, by the text of the key of a row
     numbers_rows : whether rows have no names either, as groups given by their sizes
@@ -28,7 +28,7 @@ class LabelCounter:
             self.digests.setdefault(name, set()).add(digest)
 
     def other_column(self, counter: LabelCounter) -> Hashable:
-        """Return an unread column that another input has in another order, None if there is none.
+        """Return an unread column that another input has in another order, or None.
 
         Its labels may then be in another order, too.
         """

@@ -116,6 +116,6 @@ def scan(
 
 
 def check_keep(keep: object) -> None:
-    """Refuse another word than those on what is kept of a label that is listed several times."""
+    """Refuse unknown words for the entry to keep of a label that is listed several times."""
     if keep not in (None, *KEPT):
         raise InputError("keep", f"{shown(keep)} is not one of {', '.join(KEPT)}")

@@ -439,7 +439,7 @@ def _rank(
 
 
 def _cut(ranking: RankedRows, reading: Reading, in_order: bool = True) -> RankedRows:
-    """Return the best entries of each row, and labels behind that tie with the last one."""
+    """Return the best entries by row, with further labels that tie with the last one."""
     if reading.depth is None:
         return ranking
     ptr, labels, scores = ranking[:3]

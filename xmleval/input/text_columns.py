@@ -234,7 +234,7 @@ class GroupLines(NamedTuple):
         return header == "0" or (decimal_number(header) is None and header not in others)
 
     def _is_in_order(self, names: Sequence[str]) -> bool:
-        """Return whether an index is 0, 1, .. for so many names, and has none of these."""
+        """Return whether an index is 0, 1, .. for so many names, and shares no name with them."""
         keys = [key for _, (key, _) in self.lines[1:]]
         return keys == [*map(str, range(len(names)))] and {*keys}.isdisjoint(names)
 
@@ -297,7 +297,7 @@ def has_two_columns(path: Path) -> bool:
 
 
 def _entries(noun: str) -> str:
-    """Return what is expected of a file of groups or numbers."""
+    """Return the expected contents of a file of groups or numbers, for messages."""
     return GROUPS.format(f"a {noun}" if noun in OF_NUMBERS else f"the name of a {noun}")
 
 

@@ -66,7 +66,7 @@ def numba_version() -> bytes:
 
 @cache
 def hash_of_sources() -> bytes:
-    """Return the hash of all files of kernels; what they use of each other is compiled in."""
+    """Return the hash of all files of kernels, which are compiled into each other."""
     digest = sha256()
     sources = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".py")]
     for source in sorted(sources, key=lambda file: file.name):

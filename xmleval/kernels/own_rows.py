@@ -89,7 +89,7 @@ def _loop(formula: Formula) -> Callable[..., None]:
         row_data: Floats,
         out: Floats,
     ) -> None:
-        """Set the value of each row.
+        """Set the values of rows.
 
         row_data : float64 (rows, n); out : float64 (rows,), written; see `OneRow`
         """

@@ -28,7 +28,7 @@ def write_powers(base: float, exponents: Ints, powers: Floats) -> None:
 
 @kernel
 def sum_powers(true_ptr: Ints, sorted_ranks: Ints, deepest: int, base: float, sums: Floats) -> None:
-    """Sum base^(rank - 1) over the ranks of each row, best first.
+    """Sum base^(rank - 1) over ranks, best first, row by row.
 
     true_ptr : int64 (n + 1,); sorted_ranks : int64 (t,), increasing, 0 for labels without a rank
     deepest : largest rank that counts

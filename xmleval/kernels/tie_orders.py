@@ -1,4 +1,4 @@
-"""Expected values over all orders of equal scores, and the best and the worst of these orders.
+"""Expected, best and worst values over all orders of equal scores.
 
 Relevant labels come worst first within each instance (`rows.sort_ties`), with the number of labels
 above each and the size of its tie group. A group that begins at ``n_credited`` or later has labels
@@ -74,7 +74,7 @@ def find_equal(scores: Scores, lo: int, hi: int, place: int) -> tuple[int, int]:
 def find_first_groups(
     true_ptr: Ints, above: Ints, tied: Ints, first_above: Ints, first_tied: Ints, n_relevant: Ints
 ) -> None:
-    """Find the first tie group with relevant labels of each instance.
+    """Find the first tie group with relevant labels, row by row.
 
     true_ptr : int64 (n + 1,); above, tied : int64 (t,), in any order
     first_above, first_tied, n_relevant : int64 (n,), written: numbers of labels above and in the

@@ -80,7 +80,7 @@ def append_ties(
     labels: Labels,
     scores: Scores,
 ) -> None:
-    """Write the entries of rows, and behind them those that were cut and tie with the last one.
+    """Write the entries of rows, and behind them the cut entries that tie with the last one.
 
     head_ptr, heads, head_scores : int64 (n + 1,), (s,), (s,), best first
     cut_ptr, cut_labels : int64 (n + 1,), (r,)

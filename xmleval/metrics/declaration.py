@@ -31,7 +31,7 @@ def declaration_of(measure: Measure) -> str:
 
 
 def _source_of(formula: Any) -> str:
-    """Return what a formula does: its source without comments, its defaults and what it encloses.
+    """Return the behaviour of a formula: source without comments, defaults and enclosed values.
 
     Other functions and constants of its module are not part of it.
     """

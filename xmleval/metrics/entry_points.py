@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xmleval.base.installed import load_installed
 from xmleval.metrics.measure import DEFINED, Measure
 from xmleval.metrics.spellings import canonical, is_in_table, plain
 
@@ -24,11 +25,6 @@ def defined_measure(text: str) -> Measure | None:
 
 def _load(name: str) -> None:
     """Import the entry points of a name, if there are any."""
-    from importlib.metadata import entry_points  # takes milliseconds
-
-    for entry_point in entry_points(group=ENTRY_POINTS, name=name):
-        measure = entry_point.load()
+    for measure in load_installed(ENTRY_POINTS, name).values():
         if not isinstance(measure, Measure) or measure.name != name:
-            raise ValueError(
-                f"entry point {entry_point.value} of {ENTRY_POINTS} is not the measure {name}"
-            )
+            raise ValueError(f"entry point {name} of {ENTRY_POINTS} is not the measure {name}")

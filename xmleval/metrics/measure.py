@@ -290,7 +290,7 @@ class Measure:
 
     @property
     def of_rows(self) -> bool:
-        """Whether it has a formula of rows of its own."""
+        """Whether the user wrote its formula of rows."""
         return self.rows is not None or self.row is not None
 
     @property
@@ -320,7 +320,7 @@ DEFINED: dict[str, Measure] = {}
 
 
 def listed(metrics: Measure | Metrics | None) -> Metrics | None:
-    """Return measures as they are given, one alone as a list."""
+    """Return measures unchanged, a single one as a list."""
     return [metrics] if isinstance(metrics, Measure) else metrics
 
 
@@ -416,7 +416,7 @@ def _check_data(measure: Measure) -> None:
 
 
 def _check_range(measure: Measure) -> None:
-    """Refuse a version or a range that is none."""
+    """Refuse an invalid version or range."""
     if not isinstance(measure.version, int) or measure.version < 1:
         raise ValueError(f"version={shown(measure.version)} is no whole number from 1")
     ends = measure.range
@@ -474,7 +474,7 @@ def _symbol_of(measure: Measure) -> str:
 
 
 def _conventions_of(measure: Measure) -> tuple[str, ...]:
-    """Return the conventions that affect any formula of these needs."""
+    """Return the conventions that affect any formula with such needs."""
     conventions = ["unlisted"]
     if measure.empty:
         conventions.append("empty")

@@ -96,7 +96,7 @@ def instance_auc(view: View, setting: Setting) -> Floats:
 
 
 def weighted_instance_auc(view: View, setting: Setting) -> tuple[Floats, Floats]:
-    """AUC of each row times its number of judged labels, and this number; 0 without pairs."""
+    """AUC by row times the number of judged labels, and this number; 0 without pairs."""
     pairs = n_pairs(view, setting)
     n_cells = np.where(pairs == 0, 0.0, view.n_cells.astype(np.float64))
     return ratio(ordered_pairs(view, setting), pairs) * n_cells, n_cells

@@ -15,7 +15,7 @@ from xmleval.base.conventions import (
     names_field,
     resolve_conventions,
 )
-from xmleval.base.errors import positive_integer, shown
+from xmleval.base.errors import Message, own_measure, positive_integer, shown
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Measure
 from xmleval.metrics.entry_points import defined_measure
@@ -298,7 +298,7 @@ def _parse_spec(text: str, own: Measure | None) -> Spec:
 def _metrics_with_average(
     text: str, name: str, average: str | None, table: Sequence[Measure]
 ) -> list[Measure]:
-    """Return the metrics of a name that have the average, of which there is at least one."""
+    """Return the metrics of a name that have the average; there is at least one."""
     metrics = [metric for metric in table if metric.name == name]
     choices = list(
         dict.fromkeys(f"{name}.{each}" for metric in metrics for each in metric.averages)
@@ -306,10 +306,10 @@ def _metrics_with_average(
     choices += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
     if not metrics and not choices:
         within = "" if text == name else f"{shown(text)}: "
-        hint = nearest(name)
+        reason = f"{within}unknown measure {shown(name)}; {nearest(name)}"
         if OWN_NAME.fullmatch(name):
-            hint += "; import the module that defines a measure of your own"
-        raise _unknown(text, f"{within}unknown measure {shown(name)}; {hint}")
+            reason = Message(reason, "; for one of your own: ", own_measure("MODULE"))
+        raise _unknown(text, reason)
     averaged = [metric for metric in metrics if average in (metric.averages or (None,))]
     if averaged:
         return averaged
@@ -373,7 +373,7 @@ def _parse_level(
 
 
 def _why_no_level(metric: Measure) -> str:
-    """Return why a measure has no level of its own, to end a message."""
+    """Return why a measure takes no level, to end a message."""
     if "gains" in metric.conventions or metric.name == "err":
         return ": it reads the gains of all grades"
     if not metric.of_relevance:
@@ -384,7 +384,7 @@ def _why_no_level(metric: Measure) -> str:
 def _parse_params(
     text: str, metric: Measure, average: str | None, items: Sequence[str]
 ) -> tuple[tuple[str, float], ...]:
-    """Return the parameters of a measure by name, with the defaults of those that are not given."""
+    """Return the parameters of a measure by name, with defaults for missing ones."""
     name_and_average = metric.name
     if average:
         name_and_average += f".{average}"
@@ -462,7 +462,7 @@ def _texts_of(metrics: object) -> list[str]:
 def notes_on_trec_map(
     metrics: object, requested: Iterable[tuple[Spec, bool]], conventions: Conventions
 ) -> list[str]:
-    """Return a note on ``map@k`` beside spellings of trec_eval, whose MAP divides by R.
+    """Return a note on ``map@k`` among spellings of trec_eval, whose MAP divides by R.
 
     ``requested`` are the specs of ``metrics``, as `expand_metrics` returns them.
     """
@@ -576,7 +576,7 @@ def _members(group: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
 
 
 def _cutoffs_of(metric: Measure, ks: tuple[int, ...]) -> list[int | None]:
-    """Return the cutoffs that a metric takes; None stands for all labels."""
+    """Return the cutoffs that a metric takes; None means all labels."""
     cutoffs = list[int | None]()
     if metric.cutoff != "required":
         cutoffs.append(None)

@@ -936,7 +936,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         return {**contents, **self._seed_members()}
 
     def _seed_members(self) -> dict[str, Any]:
-        """Return the reports of each seed, if there are several, as JSON values."""
+        """Return the reports of seeds, if there are several, as JSON values."""
         if not self._has_seeds:
             return {}
         seeds = dict[str, Any]()

@@ -220,7 +220,7 @@ class Comparisons(Result[Record], Mapping[str, Comparison]):
         return Table(self._caption(place), rows, n_heads=2)
 
     def _table_of_models(self, place: Place, number: Number) -> Table:
-        """Return values with a row for each model, and the measures of each data set as columns."""
+        """Return values with a row for each model and a column for each measure of a data set."""
         header = [Cell("model")]
         rows = {model: [self._model_head(model)] for model in self.models}
         spans = list[tuple[str, int]]()

@@ -398,7 +398,7 @@ class Diff(Result[Change]):
         return {"schema": SCHEMA, "changes": changes, "notes": self.notes}
 
     def _member_list(self, changes: list[Change] | None) -> list[dict[str, Any]] | None:
-        """Return the JSON objects of rows or labels; None if there are no values by these."""
+        """Return the JSON objects of rows or labels; None if the file has no such values."""
         if changes is None:
             return None
         return [self._member(change) for change in changes]
@@ -419,7 +419,7 @@ class Diff(Result[Change]):
 
 
 def read_changes(contents: Mapping[str, Any]) -> Diff:
-    """Return the changes in the contents of a file, or refuse what is damaged."""
+    """Return the changes in the contents of a file, or refuse damaged contents."""
     with refusing_damage("changes", "`xmleval diff`"):
         changes = contents["changes"]
         spec = known_spec(changes["name"])
@@ -443,7 +443,7 @@ def read_changes(contents: Mapping[str, Any]) -> Diff:
 
 
 def _read_list(members: Sequence[Mapping[str, Any]] | None) -> list[Change] | None:
-    """Return saved rows or labels; None if there are no values by these."""
+    """Return saved values by row or by label; None if there are none."""
     return None if members is None else [*map(read_change, members)]
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from xmleval.base.errors import shown_names
+from xmleval.base.installed import load_installed
 from xmleval.show.tables import FORMS
 
 ENTRY_POINTS = "xmleval.outputs"
@@ -19,9 +20,7 @@ def installed_outputs() -> dict[str, Output]:
 
     Each takes the records and the tables of a result, and returns a text.
     """
-    from importlib.metadata import entry_points  # takes milliseconds
-
-    return {each.name: each.load() for each in entry_points(group=ENTRY_POINTS)}
+    return load_installed(ENTRY_POINTS)
 
 
 def find_output(name: str) -> Output:

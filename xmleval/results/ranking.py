@@ -249,7 +249,7 @@ class Ranking(Result[Rank]):
 
 
 def read_ranking(contents: Mapping[str, Any]) -> Ranking:
-    """Return the ranking in the contents of a file, or refuse what is damaged."""
+    """Return the ranking in the contents of a file, or refuse damaged contents."""
     with refusing_damage("average_ranks", "`xmleval rank`"):
         return Ranking(
             metric=contents["metric"],
@@ -403,7 +403,7 @@ def _test_notes(p_value: float, level: float, n_data_sets: int, n_models: int) -
 def _pairs_decided_by_ties(
     results: Mapping[str, Models], data_set: str, models: Sequence[str], measure: Measure
 ) -> list[tuple[str, str]]:
-    """Return the pairs of models on a data set of which ties decide which is better.
+    """Return the pairs of models on a data set where ties decide which is better.
 
     Numbers, and values by name, tell nothing of ties.
     """

@@ -206,7 +206,7 @@ def _cells(ranking: Ranking) -> dict[str, Cell]:
 
 
 def _letters_of(ranking: Ranking) -> dict[str, str]:
-    """Return the letters of the groups of each model; none with a control, which has no groups."""
+    """Return the letters of the groups by model; no letters with a control, which has no groups."""
     letters = dict[str, str]()
     if ranking.control is None:
         for letter, group in zip(LETTERS, ranking.groups, strict=False):

@@ -54,7 +54,7 @@ AS_SHOWN = Number()  # as tables on a terminal write values
 
 
 class Footnote(NamedTuple):
-    """A line below the tables, and what it is about."""
+    """A line below the tables, and its subject."""
 
     text: str
     about: str = ""  # a kind of figure, or `SETTINGS`; empty for the values
@@ -178,7 +178,7 @@ def listed(names: Mapping[str, Sequence[str]]) -> list[str]:
 def digits_of(
     values: Iterable[tuple[Spec, float]], times_100: Collection[str], digits: int | None
 ) -> dict[str, int]:
-    """Return the digits after the point of the values of each family of measures.
+    """Return the digits after the point by family of measures.
 
     ``digits`` is the number for all; default four, three digits of small values, six of large ones,
     and two less for values that are shown times 100.

@@ -530,7 +530,7 @@ class Report(Result[Record], Mapping[str, float]):
         ]
 
     def _value_lines(self) -> list[str]:
-        """Return lines on bounds, intervals, thresholds, and what is undefined or missing."""
+        """Return lines on bounds, intervals, thresholds, and undefined or missing values."""
         results = self.results
         lines = list[str]()
         bounded = [spec.name for spec in self.specs if spec.name in results.intervals]
@@ -713,7 +713,7 @@ class Report(Result[Record], Mapping[str, float]):
         return self._attributes("confidence", "standard_errors")
 
     def _details(self) -> dict[str, Any]:
-        """Return what else is known of values, as JSON values; empty ones are left out of JSON."""
+        """Return further facts on values, as JSON values; JSON has no empty ones."""
         results = self.results
         return {
             "jackknife_groups": {name: each.n_groups for name, each in self.estimates.items()},
@@ -726,7 +726,7 @@ class Report(Result[Record], Mapping[str, float]):
         }
 
     def _group_members(self) -> dict[str, Any]:
-        """Return the values of a group, and what is known of them, as JSON values."""
+        """Return the values of a group and further facts on them, as JSON values."""
         details = {
             **self._attributes("intervals", "thresholds", "undefined_rows", "undefined_labels"),
             **self._attributes("not_computed"),

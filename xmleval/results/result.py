@@ -171,10 +171,10 @@ class Result(Protocol[AnyRecord]):
         return [footnote.text for footnote in self._placed_footnotes()]
 
     def _placed_footnotes(self) -> list[Footnote]:
-        """Return the footnotes with what they are about."""
+        """Return the footnotes with their subjects."""
 
     def _explained_settings(self) -> dict[str, str]:
-        """Return the settings that affect values, with what they do, in words."""
+        """Return the settings that affect values, with their effect in words."""
         return {}
 
     def to_dict(self) -> dict[str, Any]:
@@ -659,7 +659,7 @@ def reword(result: AnyResult, say: Callable[[str], str]) -> AnyResult:
 def select_specs(
     specs: Sequence[Spec], metrics: str | Iterable[str], k: int | Iterable[int] | None = None
 ) -> list[Spec]:
-    """Return the measures that names select among those that were computed.
+    """Return the computed measures that names select.
 
     Names without a cutoff are at ``k``, by default at all cutoffs that were computed. KeyError is
     raised for a name that selects none.

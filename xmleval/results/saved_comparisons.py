@@ -36,7 +36,7 @@ class CorrectedDifferences(NamedTuple):
 
 
 class SavedComparison(NamedTuple):
-    """What JSON holds of a comparison besides its reports."""
+    """The fields of a comparison in JSON, besides its reports."""
 
     test: str
     baseline: str | None

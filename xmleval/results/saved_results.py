@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from xmleval.base.conventions import Conventions
+from xmleval.base.errors import Message, own_measure, shown_names
 from xmleval.files.input import InputFile
 from xmleval.files.saved import distinct_names, parse_json
 from xmleval.input.cell_marks import RESTRICTIONS
@@ -32,6 +33,7 @@ TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, with their name
     "confidence_level": (float, "a number between 0 and 1"),
     "notes": (list, "a list of texts"),
 }
+UNKNOWN_HERE = "not shown, as unknown here: "  # beginning of a note
 NO_RESULTS = {  # members of results of other kinds, and what these are
     "data_sets": "results of several data sets; expected those of one",
     "average_ranks": f"a ranking of models, and no results; {EXPECTED}",
@@ -53,7 +55,7 @@ def read_results(source: Path | dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 @contextlib.contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Put the name of a file in front of errors on what it holds."""
+    """Put the name of a file in front of errors on its contents."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -66,7 +68,7 @@ def naming_file(path: Path) -> Iterator[None]:
 
 
 def read_contents(path: Path) -> dict[str, Any]:
-    """Return the JSON of a file of results, or refuse what is no object."""
+    """Return the JSON object in a file of results, or refuse anything else."""
     with naming_file(path):
         try:
             with InputFile(path).open() as file:
@@ -138,6 +140,8 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
     fields = conventions.keys() & Conventions.__dataclass_fields__
     excluded = {name: members.pop(name) for name in RESTRICTIONS if name in members}
     specs = map(known_spec, results.values)
+    notes = [note for note in _texts(notes, f"{where}'notes'") if not _is_on_unknown(note)]
+    notes += notes_on_unknown(results.values)
     return {
         **members,
         **sizes,
@@ -147,7 +151,7 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
         "weighted": contents.get("sample_weight") is not None,
         "excluded": excluded,
         "group_ranges": [] if None in ranges else ranges,
-        "notes": _texts(notes, f"{where}'notes'"),
+        "notes": notes,
     }
 
 
@@ -235,6 +239,20 @@ def known_spec(name: str) -> Spec | None:
         return parse_spec(name)
     except ValueError:
         return None
+
+
+def notes_on_unknown(names: Iterable[str]) -> list[str]:
+    """Return a note on the measures that this process does not know, if there are any."""
+    unknown = [name for name in names if known_spec(name) is None]
+    if not unknown:
+        return []
+    text = f"{UNKNOWN_HERE}{shown_names(unknown)}; for measures of your own: "
+    return [Message(text, own_measure("MODULE"))]
+
+
+def _is_on_unknown(note: object) -> bool:
+    """Whether a note is of another process that did not know measures."""
+    return str(note).startswith(UNKNOWN_HERE)
 
 
 def _refusal(value: object, name: str, expected: str) -> ValueError:

@@ -1,4 +1,4 @@
-"""Measures over days: values with their intervals, and the limits that they are held to."""
+"""Measures over days: values with their intervals, and limits."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class Trend(Result[DayValue]):
 
     @cached
     def _values(self) -> dict[tuple[str, str, TrendMeasure], DayValue]:
-        """Values by day, model and measure; without those that the report of a day lacks."""
+        """Values by day, model and measure; the report of a day may lack some."""
         values = dict[tuple[str, str, TrendMeasure], DayValue]()
         for day, reports in self.days.items():
             failing = {(each.model, each.measure) for each in self.failures.get(day, ())}
@@ -363,7 +363,7 @@ class Trend(Result[DayValue]):
         return as_page(title or "Trend over days", self._summary(), sections, about or {})
 
     def _summary(self) -> list[str]:
-        """Return a sentence on the first measure of each model, and one on the limits."""
+        """Return sentences on the models' first measure, and one on the limits."""
         sentences = [*filter(None, map(self._change_text, self.models))]
         if self.failures:
             sentences.append(f"Beyond a limit: {', '.join(self.failures)}.")

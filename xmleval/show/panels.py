@@ -86,7 +86,7 @@ class LinePanel(Panel):
 
 @dataclass(frozen=True, eq=False)
 class TrendPanel(LinePanel):
-    """Lines over days, with the limits that values are held to; marks beyond them are hollow."""
+    """Lines over days, with limits on the values; marks beyond a limit are hollow."""
 
     limits: Sequence[float] = ()
 

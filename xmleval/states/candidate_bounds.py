@@ -31,7 +31,7 @@ class CandidateBounds(RowSums):
         self.n_relevant: Ints = np.zeros(2, np.int64)  # reachable, and all
 
     def names(self) -> dict[str, Spec]:
-        """Return the measure of each sum, by the name of the sum."""
+        """Return measures by the name of their sum."""
         cutoffs = sorted({spec.k for spec in self.plan.specs if spec.k}) or [1]
         return {f"P@{k}": parse_spec(f"p@{k}") for k in cutoffs}
 

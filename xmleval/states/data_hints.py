@@ -483,7 +483,7 @@ def _count_gaps(view: View, n: dict[str, int]) -> None:
 
 
 def row_ends(ranking: RankedRows) -> tuple[Scores, Scores]:
-    """Return the first and the last score of each row with a list that is not empty."""
+    """Return the first and the last scores of lists that are not empty."""
     assert ranking.scores is not None
     starts = ranking.ptr[:-1]
     stops = ranking.ptr[1:]

@@ -1,4 +1,4 @@
-"""Jackknife: states of each jackknife group of rows, for the values without each group."""
+"""Jackknife: states by jackknife group of rows, for the values without one group."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xmleval.view.view import View
 
 
 class Jackknife(Parts):
-    """States of each jackknife group of rows, which are merged for the values of all rows.
+    """States by jackknife group of rows, which are merged for the values of all rows.
 
     These are the states of measures with a standard error that do not count by group themselves
     (`State.by_group`). The sums are the numbers of rows with a positive weight, by group.
@@ -37,7 +37,7 @@ class Jackknife(Parts):
         self.sums = np.zeros(N_GROUPS, np.int64)
 
     def split(self, view: View) -> Iterator[tuple[str, View]]:
-        """Yield the number of each group, as text, and its rows in a block."""
+        """Yield group by group the number, as text, and the rows in a block."""
         self.sums = self.sums + view.n_weighing
         for group, rows in enumerate(split_rows(view, view.jackknife, N_GROUPS)):
             if rows.n_rows:

@@ -51,7 +51,7 @@ class KeptRows(NamedTuple):
         return arrays
 
     def restored(self, contents: Contents) -> KeptRows:
-        """Return these values and those that `arrays` returned."""
+        """Return the given values and the values that `arrays` returned."""
         if not self.names:
             return self
         blocks = list[tuple[int, Floats]]()

@@ -1,4 +1,4 @@
-"""LabelGroupStates: measures within label groups, and the share of each group in the measures."""
+"""LabelGroupStates: measures within label groups, and the groups' shares in the measures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.base.arrays import Ints, Labels, row_sizes
 from xmleval.base.budget import Resources
-from xmleval.base.errors import printable
+from xmleval.base.errors import printable, shown
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.parts import Parts
 from xmleval.states.plan import OF_LEVEL, Plan, at_level
@@ -17,6 +17,7 @@ from xmleval.states.rank_profile import RankProfile
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import ListLength, Part, Results
 from xmleval.states.state import Arrays, State, States, new_states, state_class
+from xmleval.view.formulas import FormulaError
 from xmleval.view.parts import LabelParts
 from xmleval.view.view import View
 
@@ -28,7 +29,7 @@ PROFILE = "rank_profile"
 
 
 class LabelGroupStates(Parts):
-    """States of each label group.
+    """States by label group.
 
     Measures of rows are those of the rows that have relevant labels of the group, with truth,
     ranking and predicted sets within it. Measures of labels and of entries are those of the group's
@@ -126,6 +127,19 @@ class LabelGroupStates(Parts):
             for name, credited in zip(names, self.splits.credited(view), strict=True):
                 yield f"{SHARE}/{name}", credited
 
+    def locate(self, error: FormulaError, name: str, view: View) -> None:
+        """Name the group in an error, and the row in the block."""
+        kind, _, group = name.partition("/")
+        error.reason = f"in the label group {shown(group)}: {error.reason}"
+        level = self.kinds.get(kind)
+        has_all_rows = kind in (LABELS, SHARE)
+        if error.row is None or has_all_rows:
+            return
+        within = [*self.splits.within(view.inside, self.decisions)]
+        rows = within[self.groups.names.index(group)]
+        kept = rows.rows_with_relevant(None if level is None else self.plan.least_gain(level))
+        error.row = int(kept[error.row])
+
     def relabelled_arrays(self, labels: Relabelling) -> Arrays:
         """Return the arrays to save, with new numbers of labels, also within groups."""
         assert labels.groups is not None
@@ -153,7 +167,7 @@ class LabelGroupStates(Parts):
         return {**arrays, "sums": sums}
 
     def finish(self) -> Results:
-        """Return the results of each group, and a note on short lists."""
+        """Return the results by group, and a note on short lists."""
         results = Results()
         short_groups = list[str]()
         for number, name in enumerate(self.groups.names):

@@ -1,4 +1,4 @@
-"""Measures of predictions: of the number of predicted slots of each label and its training rows.
+"""Measures of predictions, from the labels' numbers of predicted slots and training rows.
 
 A slot is a place in a predicted set or in the first k labels of a list.
 """

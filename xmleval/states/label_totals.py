@@ -232,7 +232,7 @@ def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
 def mean_sums(
     values: Floats, support: Floats | None = None, times: Ints | None = None
 ) -> tuple[Any, Any, Any, int]:
-    """Return the scaled sums of defined values for a mean, and the number of these values.
+    """Return the scaled sums of defined values for a mean, and how many they are.
 
     The sums are those of value * support, of support (both 0 without support) and of value.
 

@@ -24,7 +24,7 @@ class ListLengths(NamedTuple):
     n_deepest: int = 0
 
     def plus(self, added: ListLengths) -> ListLengths:
-        """Return the lengths of these rows and of other ones."""
+        """Return the lengths of the given rows and of other ones."""
         deepest = max(self.deepest, added.deepest)
         n_deepest = 0
         for lengths in (self, added):

@@ -47,7 +47,7 @@ class Parts(State):
         return self.parts
 
     def split(self, view: View) -> Iterator[tuple[str, View]]:
-        """Yield the name and the rows of each part of a block, and add to the sums."""
+        """Yield part by part the name and the rows in a block, and add to the sums."""
         raise NotImplementedError
 
     def update(self, view: View) -> None:
@@ -57,10 +57,14 @@ class Parts(State):
             try:
                 self.part(name).add(rows)
             except FormulaError as error:
-                error.row = None  # of the part
+                self.locate(error, name, view)
                 raise
             n_rows[name] = n_rows.get(name, 0) + rows.n_rows
         self.n_rows = n_rows
+
+    def locate(self, error: FormulaError, name: str, view: View) -> None:
+        """Replace the row in a part, which an error has, by that in the block, if it is known."""
+        error.row = None
 
     def merge(self, added: Parts) -> None:
         """Merge a state of other rows."""

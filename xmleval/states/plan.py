@@ -1,4 +1,4 @@
-"""Settings: what an evaluation computes. Plan: the same for some inputs, and what it reads."""
+"""Settings: what an evaluation computes. Plan: settings for some inputs, and what to read."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Settings:
 
     @property
     def reads_grades(self) -> bool:
-        """Whether the truth holds grades: by the conventions, or for a measure with a level."""
+        """Whether the truth has grades: by the conventions, or for a measure with a level."""
         return self.read_gains != "binary"
 
     @property
@@ -181,7 +181,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan(Settings):
-    """The settings for some inputs: which measures are computed, and what they read of rows.
+    """The settings for some inputs: which measures are computed, and what to read of rows.
 
     specs : the measures
     all_specs : the measures, and those that they are computed from

@@ -303,7 +303,7 @@ def _deepest_hit(table: Ints) -> int:
 
 
 def _with_ranks(table: Ints, n_ranks: int) -> Ints:
-    """Return a table of so many ranks, of which those beyond its own are 0."""
+    """Return a table of so many ranks; further ranks than it had are 0."""
     if table.shape[1] >= n_ranks:
         return table[:, :n_ranks]
     wider = np.zeros((table.shape[0], n_ranks, *table.shape[2:]), np.int64)
@@ -319,7 +319,7 @@ def _carry_table(table: Ints) -> Ints:
 
 
 def _sum_row_values(spec: Spec, profile: Profile, setting: Setting) -> Floats:
-    """Return the sum of the row values of each slot, NaN for excluded rows."""
+    """Return the sums of row values by slot, NaN for excluded rows."""
     metric = spec.metric
     kind = _kind_of(spec)
     table = getattr(profile, kind)
@@ -335,7 +335,7 @@ def _sum_row_values(spec: Spec, profile: Profile, setting: Setting) -> Floats:
 
 
 def _compute_values(spec: Spec, profile: Profile, plan: Plan, n: int) -> list[float]:
-    """Return the mean over rows, or the ratio of sums over rows, of each of n equal parts."""
+    """Return means over rows, or ratios of sums over rows, for n equal parts."""
     setting = plan.setting(spec)
     numerators = _sum_row_values(spec, profile, setting)
     denominators = profile.weight

@@ -63,7 +63,7 @@ class RowBounds(RowSums):
     keeps = False
 
     def names(self) -> dict[str, Spec]:
-        """Return the measure of each sum, by the name of the sum."""
+        """Return measures by the name of their sum."""
         return {f"{spec} {end}": spec for spec in self.specs for end in ENDS}
 
     def columns(self, view: View) -> list[Floats]:

@@ -94,7 +94,7 @@ class RowCounts(RowSums):
         return {**self.arrays(), "totals": totals}
 
     def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:
-        """Return the value of each measure, its formula applied to sums; they are carried first."""
+        """Return the values of measures: formulas applied to sums, which are carried first."""
         sums = [as_integer(limbs) / SCALE for limbs in carry_sums(totals)[:, 0]]
         sums_by_key = dict(zip(self.keys, sums, strict=True))
         values = {}

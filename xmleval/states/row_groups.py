@@ -1,4 +1,4 @@
-"""RowGroups: all measures of each row group."""
+"""RowGroups: all measures, row group by row group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHARES = 16  # parts of the memory for pooled scores: the number of groups is no
 
 
 class RowGroups(Parts):
-    """States of each row group that has occurred or is expected."""
+    """States by row group that has occurred or is expected."""
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
@@ -58,7 +58,7 @@ class RowGroups(Parts):
             self.part(name)
 
     def split(self, view: View) -> Iterator[tuple[str, View]]:
-        """Yield the name and the rows of each group of a block."""
+        """Yield group by group the name and the rows in a block."""
         groups = view.block.row_groups
         assert groups is not None
         views = split_rows(view, groups.of, len(groups.names))
@@ -73,7 +73,7 @@ class RowGroups(Parts):
         return {name: self.parts[name] for name in names}
 
     def finish(self) -> Results:
-        """Return the results of each group."""
+        """Return the results by group."""
         results = Results()
         for name, states in self.counted.items():
             group = states.finish()

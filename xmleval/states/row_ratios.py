@@ -22,7 +22,7 @@ class RowRatios(RowSums):
     keeps = False
 
     def names(self) -> dict[str, Spec]:
-        """Return the measure of each sum, by the name of the sum."""
+        """Return measures by the name of their sum."""
         return {f"{spec.name}{end}": spec for spec in self.specs for end in ("", BELOW)}
 
     def columns(self, view: View) -> list[Floats]:
@@ -34,7 +34,7 @@ class RowRatios(RowSums):
         return columns
 
     def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:
-        """Return the ratio of each measure; the sums are carried first."""
+        """Return the ratios of measures; the sums are carried first."""
         sums = map(as_integer, carry_sums(totals)[:, 0])
         sums_by_key = dict(zip(self.keys, sums, strict=True))
         ratios = {}

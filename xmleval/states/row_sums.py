@@ -38,7 +38,7 @@ LARGEST_OF_UNIT = 1e3  # of values that are added up in units of 1
 
 
 class RowSums(State):
-    """Sums, total weights and numbers of the defined row values of each measure.
+    """Sums, total weights and numbers of defined row values, by measure.
 
     Formulas receive the `View` of a block, or its `Counts` if the measure needs sets, or its
     `Extremes` if it needs scores of entries, and return the value of each row, NaN if undefined.
@@ -75,7 +75,7 @@ class RowSums(State):
         self.n_weighing = self.n_rows
 
     def names(self) -> dict[str, Spec]:
-        """Return the measure of each sum, by the name of the sum."""
+        """Return measures by the name of their sum."""
         return {spec.name: spec for spec in self.specs}
 
     def columns(self, view: View) -> list[Floats]:
@@ -114,7 +114,7 @@ class RowSums(State):
         return sum_terms(values, weight, total, total_weight)
 
     def _split_rows(self, view: View) -> list[tuple[int, Any, int]]:
-        """Return the jackknife groups of a block, and the rows of each and their number."""
+        """Return the jackknife groups of a block, with their rows and sizes."""
         if self.n_groups == 1:
             return [(0, slice(None), view.n_rows)]
         rows, starts = view.group_order

@@ -1,4 +1,4 @@
-"""RowVectors: exact means of several values of each row, from which one value follows."""
+"""RowVectors: exact means over rows of several numbers, from which one value follows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RowVectors(RowSums):
     keeps = False
 
     def names(self) -> dict[str, Spec]:
-        """Return the measure of each sum, by the name of the sum."""
+        """Return measures by the name of their sum."""
         names = dict[str, Spec]()
         self.places = dict[str, list[str]]()
         for spec in self.specs:

@@ -415,7 +415,7 @@ def jackknife_states(plan: Plan) -> list[str]:
 
 
 def _with_jackknife(plan: Plan) -> dict[str, tuple[Spec, ...]]:
-    """Return the measures of each state, with one state for all that are counted by group."""
+    """Return measures by state, with one state for all that are counted by group."""
     grouped = jackknife_states(plan)
     specs_by_state = {name: specs for name, specs in plan.states.items() if name not in grouped}
     if grouped:

@@ -105,7 +105,7 @@ class TopScores(SummedKeys):
 
 
 def largest_scores(view: View) -> Scores:
-    """Return the largest score of each row, with that of unlisted labels; -inf without scores."""
+    """Return the largest scores by row, unlisted labels included; -inf without scores."""
     ptr = view.ranking.ptr
     scores = view.ranking.scores
     assert scores is not None

@@ -1,4 +1,4 @@
-"""The laws of a file format: what is written is read, and damage is refused in one line."""
+"""The laws of a file format: files are read as written, and damage is refused in one line."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class DrawnProblem:
 
 
 def load_hypothesis() -> ModuleType:
-    """Return Hypothesis, or tell how to install it."""
+    """Return Hypothesis, or say how to install it."""
     return import_optional("hypothesis", "xmleval.testing", "testing")
 
 

@@ -199,7 +199,7 @@ def _load_features(
 
 
 class Fitting:
-    """Checked arguments of `fit`; ``cells`` are those that say which labels are judged."""
+    """Checked arguments of `fit`; ``cells`` say which labels are judged."""
 
     def __init__(
         self,

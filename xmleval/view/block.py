@@ -39,7 +39,7 @@ class JudgedCells(NamedTuple):
     are_judged: bool
 
     def sizes(self, n_labels: int) -> Ints:
-        """Return how many labels of each row are judged, int64 (n,)."""
+        """Return the numbers of judged labels by row, int64 (n,)."""
         n_marked = row_sizes(self.sets.ptr)
         return n_marked if self.are_judged else n_labels - n_marked
 

@@ -49,7 +49,7 @@ class LabelLists:
 
     @cached
     def sizes(self) -> Ints:
-        """Number of labels of each row, int64 (n_rows,).
+        """Number of labels by row, int64 (n_rows,).
 
         Examples
         --------
@@ -84,7 +84,7 @@ class LabelLists:
         return np.arange(1, self.labels.size + 1) - self.ptr[self.rows]
 
     def sum_by_row(self, values: Floats | Bools) -> Floats:
-        """Return the sum of the values of each row's entries, float64 (n_rows,).
+        """Return the sums of values by row, float64 (n_rows,).
 
         Values are added from the first entry to the last, so that a sum depends on its row alone.
 
@@ -250,7 +250,7 @@ class BlockRows:
 
     @property
     def n_relevant(self) -> Ints:
-        """Number of relevant labels of each row, int64 (n_rows,)."""
+        """Number of relevant labels by row, int64 (n_rows,)."""
         return self.relevant.sizes
 
     @cached
@@ -402,7 +402,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _heads(ptr: Ints, sizes: Ints) -> Ints:
-    """Return the places of the first entries of rows, so many of each."""
+    """Return the places of the first entries of rows, so many by row."""
     starts = np.repeat(ptr[:-1], sizes)
     ends = pointer(sizes)
     return starts + np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)

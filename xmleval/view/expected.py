@@ -31,7 +31,7 @@ class TiedRows(Protocol):
 
     @property
     def n_credited(self) -> Ints:
-        """Number of labels above those that earn nothing, int64 (n,)."""
+        """Number of labels above the labels that earn nothing, int64 (n,)."""
 
     @property
     def standing(self) -> tuple[Ints, Ints]:
@@ -43,7 +43,7 @@ class TiedRows(Protocol):
 
     @property
     def first_group(self) -> FirstGroup:
-        """The first tie group with relevant labels of each row."""
+        """The first tie group with relevant labels, by row."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ class Extremes(NamedTuple):
 
 
 class FirstGroup(NamedTuple):
-    """The first tie group with relevant labels of each row, int64 (n,) each.
+    """The first tie group with relevant labels, by row, int64 (n,) each.
 
     above, tied, n_relevant : numbers of labels above and in the group, and of relevant ones in it
     """

@@ -17,7 +17,7 @@ ROUNDING = 1e-9  # by which a value may be outside its range, relative to this
 
 
 class FormulaError(ValueError):
-    """A formula that raises an error, or does not return what it should.
+    """A formula that raises an error, or returns another kind of value than it should.
 
     reason : what is wrong
     row : number of the row in the block, None where it concerns no single row

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Ints, Labels, Scores, as_score, label_dtype, row_sizes
+from xmleval.base.arrays import Bools, Ints, Labels, Scores, as_score, label_dtype, row_sizes
 from xmleval.base.cached import cached
 from xmleval.input.canonical import RankedRows, RawScores, Truth
 from xmleval.input.rows import pointer
@@ -130,8 +130,15 @@ class WithinLabels(View):
 
     def with_relevant(self, least_gain: float | None) -> View:
         """Return the rows that have relevant labels, by their least gain if one is given."""
+        return split_rows(self, self._has_relevant(least_gain).astype(np.int64), 2)[1]
+
+    def rows_with_relevant(self, least_gain: float | None) -> Ints:
+        """Return the numbers of the rows of `with_relevant`."""
+        return np.flatnonzero(self._has_relevant(least_gain))
+
+    def _has_relevant(self, least_gain: float | None) -> Bools:
         view = self if least_gain is None else self.relevant_from(least_gain)
-        return split_rows(self, np.minimum(view.n_relevant, 1), 2)[1]
+        return view.n_relevant > 0
 
 
 class Credited(View):

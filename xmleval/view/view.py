@@ -363,7 +363,7 @@ class View:
 
     @cached
     def first_group(self) -> FirstGroup:
-        """The first tie group with relevant labels of each row."""
+        """The first tie group with relevant labels, by row."""
         group = FirstGroup(*np.empty((3, self.n_rows), np.int64))
         ptr = self.block.truth.ptr
         if self.ranks_are_places:

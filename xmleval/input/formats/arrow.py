@@ -224,7 +224,7 @@ def _open_parquet(pa: ModuleType, source: Any, file: InputFile) -> OpenedTable:
 
 
 def _buffer_bytes(file: InputFile, n_columns: int) -> int:
-    """Return the size of pyarrow's read buffer of each column, 0 for none."""
+    """Return the size of pyarrow's read buffer for a column, 0 for no buffer."""
     if file.size <= LEAST_WHOLE:  # a buffer would be as large as a damaged page claims, up to 2 GiB
         return 0
     n_bytes = REMOTE_BUFFER_BYTES if file.is_remote else BUFFER_BYTES
@@ -584,7 +584,7 @@ def _find_label_columns(
 
 
 def _sample_rows(table: OpenedTable) -> Iterator[Sequence[object]]:
-    """Yield the cells of the rows of a table; none if its first column holds no integers."""
+    """Yield the cells of the rows of a table; nothing if its first column has no integers."""
     names: list[str] = table.schema.names
     if import_pyarrow().types.is_integer(table.schema.field(0).type):
         for batch in table.batches(names, BATCH_BYTES):

@@ -154,7 +154,7 @@ class CsvBlocks:
     def read_cells(
         self, key: str | None, columns: Sequence[str]
     ) -> Iterator[tuple[TableCells | None, Callable[[], Iterator[Record]]]]:
-        """Yield the numbers in some columns of each block, and a line-by-line reader of the block.
+        """Yield block by block the numbers in some columns, and a line-by-line reader.
 
         Without numbers, the block must be read line by line; a small file always is. From lines on
         that may go on beyond such a block, all others are one.

@@ -971,7 +971,7 @@ def _read_table(
 def _cells_of_records(
     records: Iterator[tuple[int, Any]], instance: str | None, wanted: Sequence[str]
 ) -> Iterator[tuple[str | None, list[Any], int]]:
-    """Yield the key, None without ``instance``, the wanted cells and the line of each record."""
+    """Yield record by record the key, None without ``instance``, the wanted cells and the line."""
     for line, record in records:
         key = None
         try:
@@ -1060,7 +1060,7 @@ def _open_reader(
 def _read_label_columns(
     names: list[str], record: dict[str, Any], kind: str, fields: Fields, sample: Sample
 ) -> LabelColumnsReader | None:
-    """Return a reader of a table with a column for each label; None if most hold no numbers.
+    """Return a reader of a table with a column for each label; None if most have no numbers.
 
     ``record`` is the first record, ``sample`` returns the first ones.
     """

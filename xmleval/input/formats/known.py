@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from functools import cache
 
+from xmleval.base.installed import load_installed
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ
 from xmleval.input.formats.arrow import ARROW
 from xmleval.input.formats.documents import CSV, JSON, JSONL
@@ -25,18 +26,13 @@ def installed_formats() -> tuple[Format, ...]:
 
     These are read when a name or an ending is not that of another format. ARFF is one of them.
     """
-    from importlib.metadata import entry_points  # takes milliseconds
-
     forms = list[Format]()
-    for entry_point in entry_points(group=ENTRY_POINTS):
-        form = entry_point.load()
+    for name, form in load_installed(ENTRY_POINTS).items():
         if not isinstance(form, Format):
-            raise ValueError(f"entry point {entry_point.value} of {ENTRY_POINTS} is no Format")
+            raise ValueError(f"entry point {name} of {ENTRY_POINTS} is no Format")
         if form.name in BY_NAME:
-            raise ValueError(
-                f"entry point {entry_point.value} of {ENTRY_POINTS}: xmleval has a format "
-                f"{form.name}; take another name"
-            )
+            text = f"xmleval has a format {form.name}; take another name"
+            raise ValueError(f"entry point {name} of {ENTRY_POINTS}: {text}")
         forms.append(form)
     return tuple(forms)
 
@@ -53,7 +49,7 @@ def known_formats() -> tuple[Format, ...]:
 
 
 def format_named(name: str) -> Format | None:
-    """Return the format of a name, None if there is none."""
+    """Return the format of a name, None for an unknown name."""
     if name in BY_NAME:
         return BY_NAME[name]
     return next((form for form in known_formats() if form.name == name), None)
@@ -68,7 +64,7 @@ def format_known_as(name: str) -> Format:
 
 
 def format_of_ending(file_name: str) -> Format | None:
-    """Return the format that the ending of a file's name tells, None if it tells none."""
+    """Return the format of the ending of a file's name, None for an unknown ending."""
     file_name = file_name.lower()
     for forms in (lambda: FORMATS, known_formats):
         for form in forms():

@@ -73,7 +73,7 @@ def choose_label_columns(
     sample: Sample,
     index: Sequence[str] = (),
 ) -> LabelColumns | None:
-    """Return the roles of columns that are labels; None if most columns hold no numbers.
+    """Return the roles of columns that are labels; None if most columns have no numbers.
 
     ``is_number`` returns whether a column holds numbers, None if its first cell is blank;
     ``sample`` returns the cells of the first rows, in the order of all columns; ``index`` are the
@@ -120,7 +120,7 @@ def are_named_labels(names: Sequence[str], fields: Fields) -> bool:
 def _split_columns(
     names: Sequence[str], fields: Fields, instance: str | None, index: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the columns of labels, and those left out as an index that pandas wrote."""
+    """Return the columns of labels, and the columns skipped as an index that pandas wrote."""
     if fields.labels is not None:
         picked = {*fields.labels}
         return [name for name in names if name in picked], []
@@ -181,7 +181,7 @@ def _refuse_absent(picked: Sequence[str] | None, labels: Sequence[str]) -> None:
 
 
 def _refuse_texts(labels: Iterable[str], is_number: IsNumber) -> None:
-    """Refuse a column of labels that holds no numbers."""
+    """Refuse a column of labels without numbers."""
     for name in labels:
         if is_number(name) is False:
             text = f"column {shown(name)} holds no numbers; "
@@ -210,7 +210,7 @@ class LabelColumnsReader:
     facts: Origin
 
     def __post_init__(self) -> None:
-        """Add what was decided by the columns to the notes."""
+        """Add the decisions about the columns to the notes."""
         self._fields = {*self.names}
         self.facts.notes += self.columns.notes
         self.facts.how_to_repeat = REPEATED

@@ -514,7 +514,7 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Row
 
 
 def _has_other_ids(frame: Frame, labels: Sequence[Any]) -> bool:
-    """Return whether a frame has an index of its own, or a column named like ids or an index."""
+    """Return whether a frame has a set index, or a column named like ids or an index."""
     if frame.keys is not None and frame.keys != [*range(len(frame.keys))]:
         return True
     names = [name for name in frame.columns if name not in labels]

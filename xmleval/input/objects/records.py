@@ -24,7 +24,7 @@ def list_records_of_models(argument: str, value: Any) -> Any:
 
 
 def list_records(argument: str, value: Any) -> Any:
-    """Return the records of an iterator as a list, to read them again; other values as they are."""
+    """Return the records of an iterator as a list, to read them again; other values unchanged."""
     if not isinstance(value, Iterator):
         return value
     first = next(value, None)
