@@ -184,6 +184,11 @@ def test_names_of_ir_measures_with_a_level_are_read(text: str, name: str) -> Non
     assert spec.level == int(text.partition("rel=")[2][0])
 
 
+@pytest.mark.parametrize("text", ["IPrec@0.1", "iprec_at_recall_0.10", "iprec(recall=0.1)"])
+def test_names_of_other_programs_with_a_recall_are_read(text: str) -> None:
+    assert parse_spec(text).name == "iprec(recall=0.1)"
+
+
 def test_level_is_printed_with_the_measure() -> None:
     symbols = {
         "p(rel=2)@5": "P (rel=2)@5",

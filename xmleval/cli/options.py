@@ -351,7 +351,12 @@ MEASURES = {
         "values.",
     ),
     "bounds": Opt(None, extra=SWITCH),
-    "inverse_propensity": Opt(FILE),
+    "inverse_propensity": Opt(
+        FILE,
+        None,
+        "Inverse propensities of the labels, in place of --train: an .npy vector, or a number a "
+        "line.",
+    ),
     **PROPENSITY_OPTIONS,
     "hierarchy": Opt(FILE),
     "measures": Opt(

@@ -11,7 +11,8 @@ from xmleval.metrics.aliases import ALIASES, AVERAGED, WITH_LEVEL
 BLANKS = re.compile(r"(?<![0-9.]) +| +(?![0-9.])")  # but not those that cut a number in two
 PARTS = re.compile(r"(?P<head>[^(@]*)(?P<params>\([^()]*\))?(?P<cutoff>@.*)?")
 LEVELS = re.compile(r"[(,]rel=")
-RECALLS = re.compile(r"iprec\(([^()]*)\)@([01](?:\.[0-9]*)?)")  # ir_measures' IPrec(rel=2)@0.1
+RECALLS = re.compile(r"iprec(?:\(([^()]*)\))?@([01](?:\.[0-9]*)?)")  # ir_measures' IPrec(rel=2)@0.1
+TREC_EVAL_RECALLS = re.compile(r"iprec_at_recall_([01](?:\.[0-9]*)?)")  # iprec_at_recall_0.10
 NAMES = {metric.name for metric in TABLE}
 AT_K = {metric.name for metric in TABLE if metric.cutoff in ("required", "optional")}
 JOINED = {  # f1_macro, macro_f1
@@ -114,7 +115,11 @@ def canonical(text: str) -> str:
     text = plain(text)
     at_recall = RECALLS.fullmatch(text)
     if at_recall:
-        return f"iprec(recall={at_recall[2]},{at_recall[1]})"
+        params = f",{at_recall[1]}" if at_recall[1] else ""
+        return f"iprec(recall={at_recall[2]}{params})"
+    of_trec_eval = TREC_EVAL_RECALLS.fullmatch(text)
+    if of_trec_eval:
+        return f"iprec(recall={of_trec_eval[1]})"
     if text.endswith("@k"):
         return _aliased(text[:-1]).removesuffix("@")
     head, *tail = re.split(r"(?=[(@])", text, maxsplit=1)
