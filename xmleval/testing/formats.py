@@ -100,13 +100,13 @@ def _inputs_of(problem: DrawnProblem, by_name: bool) -> dict[str, Any]:
     """Return truth and scores as arrays, or by the names of rows and labels."""
     if not by_name:
         return {"y_true": problem.y_true, "y_score": problem.y_score}
-    labels = [f"label {problem.n_labels - label:02}" for label in range(problem.n_labels)]
+    labels = [f"label-{problem.n_labels - label:02}" for label in range(problem.n_labels)]
     truth = dict[str, dict[str, int]]()
     scores = dict[str, dict[str, float]]()
     for row in range(problem.n_rows):
-        truth[f"row {row}"] = {labels[label]: 1 for label in problem.relevant[row]}
+        truth[f"row-{row}"] = {labels[label]: 1 for label in problem.relevant[row]}
         by_label = problem.scores[row].items()
-        scores[f"row {row}"] = {labels[label]: score for label, score in by_label}
+        scores[f"row-{row}"] = {labels[label]: score for label, score in by_label}
     return {"y_true": truth, "y_score": scores, "labels": labels}
 
 
