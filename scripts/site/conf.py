@@ -53,7 +53,7 @@ html_theme_options: dict[str, Any] = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
-    "pygments_dark_style": "monokai",
+    "pygments_dark_style": "a11y-high-contrast-dark",
 }
 if "SITE_VERSION" in os.environ:  # the workflow publishes each version in a folder of its own
     html_theme_options |= {
