@@ -233,6 +233,30 @@ def test_frames_have_values_and_intervals() -> None:
     assert [*columns[2:]] == ["a", "a lower", "a upper", "b", "b lower", "b upper"]
 
 
+def test_frames_of_polars_and_arrow_have_the_lines_of_csv() -> None:
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    bounded = report_of("lrap", bounds=True)
+    results: list[Any] = [
+        report_of(),
+        bounded,
+        Comparison({"a": bounded, "b": report_of("lrap")}),
+    ]
+    for result in results:
+        of_pandas = result.to_frame().reset_index()
+        frame = result.to_frame("polars")
+        assert isinstance(frame, polars.DataFrame)
+        assert frame.columns == [*of_pandas.columns]
+        values = [name for name in frame.columns if frame[name].dtype == polars.Float64]
+        assert values
+        for name in values:
+            expected = [None if np.isnan(value) else value for value in of_pandas[name]]
+            assert frame[name].to_list() == expected
+        assert pyarrow.table(result).to_pydict() == frame.to_dict(as_series=False)
+    with pytest.raises(ValueError, match="library 'dask' is not pandas or polars"):
+        report_of().to_frame("dask")
+
+
 # ------------------------------------------------------------------------ refused rows and merges
 
 TALL = np.tile(T, (4, 1))

@@ -62,7 +62,7 @@ Facts: TypeAlias = Mapping[str, str]  # lines on how results were computed, by t
 # points of a column of a page with two, and of both
 COLUMN_POINTS = 241
 PAGE_POINTS = 505
-
+LIBRARIES_OF_FRAMES = ("pandas", "polars")
 
 # what makes a tabular narrower, in the order in which it is tried
 NARROWER: Sequence[TableStyle] = ({"intervals": False}, {"percent": True}, {"digits": 1})
@@ -387,19 +387,26 @@ class Result(Protocol[AnyRecord]):
         """
         return as_csv(*self._lines(bounded=True))
 
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame.
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return a data frame of pandas or Polars.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default "pandas"
+            Library of the frame. Others read a result by ``__arrow_c_stream__``.
 
         Returns
         -------
-        pandas.DataFrame
-            The lines of `to_csv` by their first field; ``lower`` and ``upper`` bounds only if there
-            are any.
+        pandas.DataFrame or polars.DataFrame
+            The lines of `to_csv`; ``lower`` and ``upper`` bounds only if there are any. In pandas,
+            the first field is the index, and missing numbers are NaN; in Polars, they are null.
 
         Raises
         ------
         ImportError
-            If pandas is not installed.
+            If the library is not installed.
+        ValueError
+            If the library is neither of these.
 
         Examples
         --------
@@ -407,11 +414,22 @@ class Result(Protocol[AnyRecord]):
         >>> report.to_frame()["value"].tolist()  # doctest: +SKIP
         [0.3333333333333333]
         """
-        pandas = import_optional("pandas", "to_frame()", "pandas")
-        (head, *columns), lines = self._lines(bounded=False)
+        if library not in LIBRARIES_OF_FRAMES:
+            expected = " or ".join(LIBRARIES_OF_FRAMES)
+            raise ValueError(f"library {shown(library)} is not {expected}")
+        module = import_optional(library, f"to_frame({library!r})", library)
+        names, lines = self._lines(bounded=False)
+        if library == "polars":
+            return module.DataFrame(_columns_of(names, lines))
         rows = [[math.nan if value is None else value for value in line[1:]] for line in lines]
-        index = pandas.Index([line[0] for line in lines], name=head)
-        return pandas.DataFrame(rows, index=index, columns=columns)
+        index = module.Index([line[0] for line in lines], name=names[0])
+        return module.DataFrame(rows, index=index, columns=names[1:])
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the lines of `to_csv` as Arrow data, which Polars, DuckDB and PyArrow read."""
+        pyarrow = import_optional("pyarrow", "Arrow data", "arrow")
+        table = pyarrow.table(_columns_of(*self._lines(bounded=False)))
+        return table.__arrow_c_stream__(requested_schema)
 
     def plot(
         self,
@@ -649,6 +667,15 @@ class Result(Protocol[AnyRecord]):
 
 
 AnyResult = TypeVar("AnyResult", bound="Result[Any]")
+
+
+def _columns_of(names: Sequence[str], lines: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return the columns of lines of CSV, by name."""
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    for line in lines:
+        for name, value in zip(names, line, strict=True):
+            columns[name].append(value)
+    return columns
 
 
 def reword(result: AnyResult, say: Callable[[str], str]) -> AnyResult:
