@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -387,11 +386,9 @@ def count(
 
         def update(part: States, number: int) -> None:
             if rows and number < n_new:
-                with locating_formula(number * rows.size):
-                    part.update(rows.block(number))
+                _add_block(part, rows.block(number), number * rows.size)
             else:
-                with locating_formula(None):
-                    part.update(waiting[number - n_new])
+                _add_block(part, waiting[number - n_new], None)
 
         if n_blocks == 1:
             update(states, 0)
@@ -410,14 +407,13 @@ def count(
     return states
 
 
-@contextmanager
-def locating_formula(first_row: int | None) -> Iterator[None]:
-    """Raise errors of a measure's own formula with the number of their row in the batch.
+def _add_block(part: States, block: Block, first_row: int | None) -> None:
+    """Add a block; errors of a measure's own formula get the number of their row in the batch.
 
     first_row : number of the first row of the block, None if it is not known
     """
     try:
-        yield
+        part.update(block)
     except FormulaError as error:
         row = None
         if first_row is not None and error.row is not None:

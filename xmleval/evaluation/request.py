@@ -90,10 +90,14 @@ class Data:
     @property
     def row_values(self) -> dict[str, Any]:
         """Values of rows that are given, by argument; own data as `data_argument` calls them."""
-        values = {argument: getattr(self, argument) for argument in ROW_ARGUMENTS}
+        values = dict[str, Any]()
+        for argument in ROW_ARGUMENTS:
+            value = getattr(self, argument)
+            if value is not None:
+                values[argument] = value
         for name, value in data_by_name(ROW_DATA, self.row_data).items():
             values[data_argument(ROW_DATA, name)] = value
-        return {argument: value for argument, value in values.items() if value is not None}
+        return values
 
     @property
     def row_columns(self) -> dict[str, str]:

@@ -124,9 +124,9 @@ def file_of(argument: str, value: object) -> Path | None:
 def files_of_data(request: Request) -> dict[str, Path]:
     """Return the files among the data by label and by row of measures, by argument and name."""
     files = dict[str, Path]()
-    data = {LABEL_DATA: request.question.label_data, ROW_DATA: request.data.row_data}
-    for argument, values in data.items():
-        for name, value in data_by_name(argument, values).items():
+    given = (LABEL_DATA, request.question.label_data), (ROW_DATA, request.data.row_data)
+    for argument, data in given:
+        for name, value in data_by_name(argument, data).items():
             if is_file(value):
                 files[data_argument(argument, name)] = as_path(value)
     return files

@@ -22,6 +22,8 @@ def data_argument(argument: str, name: str) -> str:
 
 def row_data_among(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data by row, by name, among values by argument as `data_argument` calls them."""
+    if not values:
+        return {}
     prefix = f"{ROW_DATA}['"
     return {
         argument.removeprefix(prefix).removesuffix("']"): value
@@ -46,12 +48,13 @@ def refuse_other_data(
 
     readers : names of the data that each measure reads
     """
+    read = set[str]()
     for measure, names in readers.items():
+        read.update(names)
         for name in names:
             if name not in given:
                 text = f"measure {measure} reads {shown(name)}, which is not given"
                 raise InputError(argument, text)
-    read = {name for names in readers.values() for name in names}
     unread = [name for name in given if name not in read]
     if unread:
         reads = f"measures read {shown_names(sorted(read))}" if read else "no measure reads any"

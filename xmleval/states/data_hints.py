@@ -147,18 +147,16 @@ class DataHints(State):
         """Add the counts of the truth of a block."""
         block = view.block
         judged = block.judged
-        n_relevant = block.truth.labels.size
+        counts = _count_relevant(view)
         n["rows"] += view.n_rows
-        n["relevant"] += n_relevant
-        n["labelled"] += int(np.count_nonzero(view.n_relevant))
+        n["relevant"] += counts[0]
+        n["labelled"] += counts[1]
+        n["judging"] += counts[2]
         n_by_level = self.n_by_level.copy()
         for place, level in enumerate(self.levels):
-            sizes = self._at_level(view, level).n_relevant
-            is_judging = judged is not None and judged.labels.size > sizes.sum()
-            n_by_level[place] += sizes.sum(), np.count_nonzero(sizes), is_judging
+            n_by_level[place] += _count_relevant(self._at_level(view, level)) if level else counts
         self.n_by_level = n_by_level
         n["named"] += not block.by_id and view.n_rows > 0
-        n["judging"] += judged is not None and judged.labels.size > n_relevant
         n["unknown"] += block.unknown
         if block.cells is not None:
             n["unjudged"] += view.n_rows * view.n_labels - int(view.n_cells.sum())
@@ -461,6 +459,14 @@ def describe_no_relevant(plan: Plan, level_of_measures: int) -> Message:
     else:
         lacking = Message("no row of the truth has a relevant label")
     return Message(lacking, ": measures are 0 or undefined")
+
+
+def _count_relevant(view: View) -> tuple[int, int, bool]:
+    """Return the numbers of relevant labels and of rows with any, and whether others are judged."""
+    judged = view.block.judged
+    n_relevant = view.block.truth.labels.size
+    n_labelled = int(np.count_nonzero(view.n_relevant))
+    return n_relevant, n_labelled, judged is not None and judged.labels.size > n_relevant
 
 
 def _count_outside(block: Block, hierarchy: Hierarchy) -> int:

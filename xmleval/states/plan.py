@@ -484,8 +484,10 @@ def _specs_by_state(
         LABEL_GROUPS: settings.label_groups is not None,
         ROW_GROUPS: "row_groups" in inputs,
     }
-    levels = sorted({spec.level or 0 for spec in specs} | {0})
-    names = [at_level(name, level) for name in STATES for level in levels]
+    levels = sorted({spec.level for spec in specs if spec.level})
+    names: Sequence[str] = STATES
+    if levels:
+        names = [at_level(name, level) for name in STATES for level in (0, *levels)]
     return {name: tuple(readers[name]) for name in names if name in readers or is_needed.get(name)}
 
 

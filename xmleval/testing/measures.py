@@ -24,6 +24,7 @@ from xmleval.testing.problems import DrawnProblem, draw_problem, drawn
 CLOSE = 1e-9  # of a value by another formula
 K = 2
 EXAMPLES = 60
+OTHERS = ("p@2", "mrr@2")  # computed in the same call
 Oracle = Callable[..., float]
 
 
@@ -135,8 +136,8 @@ def check_measure(
         If a law is broken. The laws: the value is that of the oracle; the same call gives the same
         bits; blocks, batches, merges of saved counts, files, names and threads give the same bits;
         the order of rows and equal weights change nothing; a row of weight 0 does not count; groups
-        of rows have the values of their rows; intervals are finite; labels
-        that the truth does not know count as the oracle says.
+        of rows have the values of their rows; intervals contain the value; labels that the truth
+        does not know count as the oracle says; other measures in the same call change nothing.
 
     Examples
     --------
@@ -412,6 +413,18 @@ def _has_intervals(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProble
     return broken
 
 
+def _same_beside_others(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProblem) -> str:
+    """Compare the value with that beside other measures, before and behind them."""
+    name = checked.spec.name
+    others = [other for other in OTHERS if other != name]
+    before = checked.evaluate(problem, metrics=[name, *others])
+    behind = checked.evaluate(problem, metrics=[*others, name])
+    broken = _difference(float(before[name]), checked.value(problem), "beside other measures")
+    for other in (name, *others):
+        broken = broken or _difference(before[other], behind[other], f"of {other} behind {name}")
+    return broken
+
+
 def _same_with_workers(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProblem) -> str:
     """Compare two processes with one."""
     with tempfile.TemporaryDirectory() as folder:
@@ -446,5 +459,6 @@ LAWS: Mapping[Law, str] = {
     _weighs_rows: "equal weights change nothing, and a row of weight 0 does not count",
     _has_row_groups: "groups of rows have the values of their rows",
     _has_intervals: "intervals contain the value, which does not depend on them",
+    _same_beside_others: "other measures in the same call change nothing, nor are they changed",
 }
 WITH_WORKERS = "two processes have the value of one"
