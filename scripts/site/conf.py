@@ -66,6 +66,7 @@ if "SITE_VERSION" in os.environ:  # the workflow publishes each version in a fol
     }
 html_static_path = ["static"]
 html_css_files = ["xmleval.css"]
+html_js_files = ["xmleval.js"]
 exclude_patterns = ["templates"]
 templates_path = [str(Path(__file__).parent / "templates")]
 
