@@ -14,9 +14,11 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
-from contextlib import redirect_stdout
+import tempfile
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,6 +180,28 @@ def write(name: str, text: str) -> None:
     (SOURCE / f"{name}.md").write_text(text, "utf-8")
 
 
+def write_figures() -> None:
+    """Draw the figures whose commands a page shows, and put each behind its command."""
+    from scripts.readme import joined
+    from xmleval.cli import main as run
+
+    page = SOURCE / "figures.md"
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        with redirect_stdout(io.StringIO()):
+            run(["demo", "--save", "demo"])
+        parts = list[str]()
+        for part in re.split(r"(?<=^```\n)", page.read_text("utf-8"), flags=re.M):
+            parts.append(part)
+            for command in re.findall(r"^xmleval plot .*\.svg$", joined(part), re.M):
+                _, *arguments = shlex.split(command)
+                if run(arguments) != 0:
+                    raise SystemExit(f"{page.name}: {command}: no figure")
+                name = arguments[-1]
+                shutil.copy(name, SOURCE / name)
+                parts.append(f"\n![Figure of the kind {Path(name).stem}]({name})\n")
+    page.write_text("".join(parts), "utf-8")
+
+
 def write_navigation() -> None:
     """Write a page for each section, and the tables of contents."""
     for section, about in SECTIONS.items():
@@ -319,6 +343,7 @@ def main(builder: str = "html") -> int:
     shutil.rmtree(SOURCE.parent, ignore_errors=True)
     shutil.copytree(PAGES, SOURCE)
     write_notebooks()
+    write_figures()
     write_navigation()
     write_api()
     write_help()

@@ -183,3 +183,30 @@ def test_every_section_with_a_table_is_tested() -> None:
     not_run = {"pyxclib", "Mulan and MEKA", "See also"}
     assert all(f'"{section}"' in text for section in SECTIONS if section not in not_run)
     assert import_module("xmleval").evaluate is evaluate
+
+
+def test_files_of_trec_eval_are_evaluated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from xmleval.cli import main
+
+    problem = judgements(np.random.default_rng(0))
+    judged = [
+        f"{query} 0 {name} {grade}\n"
+        for query, by_name in problem["Y"].items()
+        for name, grade in by_name.items()
+    ]
+    found = [
+        f"{query} Q0 {name} {rank} {score} run\n"
+        for query, by_name in problem["S"].items()
+        for rank, (name, score) in enumerate(sorted(by_name.items(), key=lambda one: -one[1]), 1)
+    ]
+    Path("test.qrels").write_text("".join(judged))
+    for run in ("bm25.run", "dense.run"):
+        Path(run).write_text("".join(found))
+    (block,) = re.findall(r"```bash\n(.*?)```", SECTIONS["trec_eval, pytrec_eval"], re.S)
+    for command in block.replace("\\\n", "").splitlines():
+        assert main(command.split()[1:]) == 0
+    table = capsys.readouterr().out
+    report = evaluate(
+        problem["Y"], problem["S"], metrics="ndcg_cut_10", conventions="relevant_from=2"
+    )
+    assert f"{report['ndcg_cut_10']:.4f}" in table

@@ -310,3 +310,27 @@ def test_level_of_a_measure_in_the_shell(tmp_path: Path, monkeypatch: pytest.Mon
     files = "evaluate q.txt r.txt --input-format qrels --metrics"
     result = json_of(f"{files} P(rel=2)@1,RR(rel=2),p@1")
     assert result["values"] == {"p(rel=2)@1": 0.0, "mrr(rel=2)@all": 0.5, "p@1": 1.0}
+
+
+def test_a_note_says_that_measures_of_gains_count_grades_as_1() -> None:
+    truth = {"q": {"a": 3, "b": 1, "c": 0}}
+    run = {"q": {"a": 0.5, "c": 0.25, "b": 0.125}}
+
+    def notes(metrics: list[str], conventions: str | None) -> list[str]:
+        report = evaluate(truth, run, metrics=metrics, conventions=conventions)
+        return [note for note in report.notes if "the gain of a relevant label is 1" in note]
+
+    (note,) = notes(["ndcg@2", "map@all"], "relevant_from=2")
+    assert "in ndcg@2; " in note
+    assert "gains=linear" in note
+    assert len(notes(["ndcg@2", "map(rel=2)@all"], None)) == 1
+    assert notes(["ndcg@2"], "gains=linear,relevant_from=2") == []
+    assert notes(["ndcg@2"], "gains=binary,relevant_from=2") == []
+    assert notes(["map@all"], "relevant_from=2") == []
+
+
+def test_the_note_on_levels_names_no_measure_of_gains() -> None:
+    truth = {"q": {"a": 3, "b": 1}}
+    report = evaluate(truth, {"q": {"a": 0.5}}, metrics=["ndcg@2", "mrr@all", "p(rel=2)@1"])
+    (note,) = [note for note in report.notes if "count grade 1 as relevant" in note]
+    assert "such as mrr@all," in note

@@ -121,9 +121,9 @@ class Conventions:
         Gain of a relevant label in DCG and nDCG: 1, or for a truth with grades of relevance its
         grade (linear, as trec_eval) or 2^grade - 1 (exp).
     relevant_from : int
-        Least grade of relevant labels, as trec_eval's ``-l``, for a truth with grades; gains in DCG
-        and nDCG stay those of all grades. By default, 1, labels with any positive grade are
-        relevant.
+        Least grade of relevant labels, as trec_eval's ``-l``, for a truth with grades. By default,
+        1, labels with any positive grade are relevant. Linear and exponential gains in DCG and nDCG
+        stay those of all grades.
     link : {"none", "sigmoid"}
         How measures of calibration make probabilities of scores: none, scores are probabilities, or
         the sigmoid of logits. Rankings, and the scores that a decision is about, stay as they are.

@@ -238,7 +238,7 @@ def _pop_options(values: dict[str, Any], names: Iterable[str]) -> dict[str, Any]
 
 # fields of conventions that are options, too
 FIELDS_ALONE = {
-    "gains": Opt(Choice(["linear", "exp"]), "RULE", describe_field("gains")),
+    "gains": Opt(Choice(["binary", "linear", "exp"]), "RULE", describe_field("gains")),
     "relevant_from": Opt(str, "GRADE", describe_field("relevant_from")),
     "unlisted": Opt(str, "SCORE", describe_field("unlisted")),
     "link": Opt(Choice([*CHOICES["link"]]), None, describe_field("link")),

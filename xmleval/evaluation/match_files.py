@@ -390,7 +390,8 @@ def _refuse_other_use(
     decision = Keyword("decision")
     if scored and not in_truth_file:
         text = f"{name}: its labels have scores; expected sets, or "
-        raise ValueError(Message(text, Keyword("y_score"), " with ", decision))
+        rule = Keyword("decision", "threshold>=-inf")
+        raise ValueError(Message(text, Keyword("y_score"), " with ", rule, ", to take all of them"))
     if scored or not in_truth_file:
         return
     needing: list[object] = [

@@ -20,9 +20,11 @@ from xmleval.metrics.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents
 from xmleval.states.effects import (
     FIELD,
+    GAINS,
     OF_GAINS,
     RELEVANT_FROM,
     are_gains_idle,
+    few_names,
     idle_note,
     reads_relevance,
 )
@@ -117,7 +119,8 @@ class DataHints(State):
         self.deepest_read: int | None = None
         if plan.depth is not None:
             self.deepest_read = max([SEVERAL, *read_cutoffs])
-        self.looks_at_grades = are_gains_idle(plan) or counts_any_grade(plan)
+        looks = are_gains_idle(plan), counts_any_grade(plan), counts_grades_as_1(plan)
+        self.looks_at_grades = any(looks)
         self.looks_at_range = is_threshold_of_probabilities(plan) or _maps_logits(plan)
 
     def update(self, view: View) -> None:
@@ -308,10 +311,18 @@ class DataHints(State):
         if are_gains_idle(plan) and not n["grades"]:
             results.notes["gains"] = idle_note(Field("gains"), plan.specs, OF_GAINS)
 
+        if counts_grades_as_1(plan) and n["grades"]:
+            results.notes["gains"] = Message(
+                "the gain of a relevant label is 1, whatever its grade, in ",
+                few_names([spec for spec in plan.specs if spec.reads_gains]),
+                "; ",
+                Field("gains", "linear"),
+                " takes the grades",
+            )
         if counts_any_grade(plan) and n["grades"] and n["ones"]:
             results.notes["relevant_from"] = Message(
                 "grades above 1 occur, and measures of relevant labels, such as ",
-                next(spec.name for spec in plan.specs if reads_relevance(spec, plan)),
+                next(spec.name for spec in plan.specs if _counts_any_grade(spec, plan)),
                 ", count grade 1 as relevant, too; ",
                 Field(RELEVANT_FROM, "2"),
                 " counts grades from 2 on",
@@ -437,7 +448,19 @@ def counts_any_grade(plan: Plan) -> bool:
         return False
     if FIELD + RELEVANT_FROM in plan.given:
         return False
-    return any(reads_relevance(spec, plan) for spec in plan.specs)
+    return any(_counts_any_grade(spec, plan) for spec in plan.specs)
+
+
+def _counts_any_grade(spec: Spec, plan: Plan) -> bool:
+    """Return whether labels of any grade are relevant for a measure, which has no gains."""
+    return reads_relevance(spec, plan) and not spec.reads_gains
+
+
+def counts_grades_as_1(plan: Plan) -> bool:
+    """Return whether a measure of gains takes 1 for each relevant label, as nobody asked for."""
+    if not plan.reads_grades or plan.conventions.has_gains or FIELD + GAINS in plan.given:
+        return False
+    return any(spec.reads_gains for spec in plan.specs)
 
 
 def describe_no_relevant(plan: Plan, level_of_measures: int) -> Message:

@@ -134,8 +134,9 @@ def given_options(
     if not _reads_cutoffs(metrics, options):
         given.add("k")
     given.update(FIELD + name for name in changed_fields(options.get("conventions")))
-    if names_field(options.get("conventions"), RELEVANT_FROM):
-        given.add(FIELD + RELEVANT_FROM)
+    for name in (RELEVANT_FROM, GAINS):  # their defaults, too, answer a note
+        if names_field(options.get("conventions"), name):
+            given.add(FIELD + name)
     return frozenset(given)
 
 
@@ -187,7 +188,7 @@ def _idle_field_notes(plan: Plan) -> list[Message]:
 
 def are_gains_idle(plan: Plan) -> bool:
     """Return whether gains are given and no measure reads them, except from a truth with grades."""
-    if FIELD + GAINS not in plan.given:
+    if FIELD + GAINS not in plan.given or not plan.conventions.has_gains:
         return False
     return not _reads_field(GAINS)(plan) and not _needs("grades")(plan)
 

@@ -291,7 +291,7 @@ def _name_of(names: OptionalNames, number: int, kind: str) -> str:
 
 QRELS = Format(
     name="qrels",
-    title="TREC qrels with numbers for names",
+    title="TREC qrels: judgements of documents, for names or numbers",
     extensions=(".qrels", ".qrels.gz"),
     holds=("truth",),
     pieces=lambda path, kind: qrels_pieces([path], kind),
