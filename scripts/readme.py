@@ -135,7 +135,7 @@ def apart_list() -> str:
     )
     intervals = (
         f"`confidence=0.95` gives nearly every measure an interval in the same pass. Those of "
-        f"P@5 covered the expected value in {first['covered']:.1%} of {first['sets']:,} simulated "
+        f"P@5 contained the true mean in {first['covered']:.1%} of {first['sets']:,} simulated "
         f"data sets of {first['rows']} rows."
     )
     texts = [
