@@ -594,6 +594,39 @@ def test_the_shell_reads_saved_results_with_a_measure(
     assert "0.2500" in run(f"trend a.json {own}")[1]
     assert "not shown, as unknown here: kept-third" in run("trend a.json")[1]
     assert "range" in run(f"metrics {own}")[1]
+    assert "for one of your own: --measure" in run("check a.json --no-worse-than a.json")[1]
+    assert run(f"check a.json --no-worse-than a.json {own}")[0] == 0
+    np.save("T.npy", S)
+    assert run(f"diff Y.npz S.npy T.npy {own}")[0] == 0
+    assert "not both" in run(f"metrics p@1 {own}")[1]
+
+
+def test_data_by_row_of_the_shell_are_no_outputs_and_given_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from xmleval.cli import main
+
+    Path("aged.py").write_text(
+        "from xmleval import Measure\n"
+        "AGED = Measure('kept-aged', rows=lambda rows: rows.row_data['age'],"
+        " row_data=('age',), range=(0, 9))\n"
+    )
+    sp.save_npz("Y.npz", Y)
+    np.save("S.npy", S)
+    np.savetxt("age.csv", np.full(40, 2.5))
+    line = "evaluate Y.npz S.npy --measure aged:AGED --row-data age=age.csv"
+    for further, message in (
+        ("--per-row age.csv", "age.csv: is an input"),
+        ("--row-data age=age.csv", "--row-data age: is given twice"),
+    ):
+        assert main([*line.split(), *further.split()]) != 0
+        assert message in capsys.readouterr().err
+    assert np.loadtxt("age.csv").shape == (40,)
+
+
+def test_data_by_row_may_have_any_name() -> None:
+    with pytest.raises(ValueError, match='no measure reads "it\'s"'):
+        evaluate(Y, S, metrics="p@1", row_data={"it's": np.ones(40)})
 
 
 def install(folder: Path, package: str, entry_points: str) -> None:

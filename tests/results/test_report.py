@@ -253,6 +253,12 @@ def test_frames_of_polars_and_arrow_have_the_lines_of_csv() -> None:
             expected = [None if np.isnan(value) else value for value in of_pandas[name]]
             assert frame[name].to_list() == expected
         assert pyarrow.table(result).to_pydict() == frame.to_dict(as_series=False)
+    undefined = evaluate(np.zeros((2, 3)), np.eye(3)[:2], metrics="lrap")
+    assert undefined.to_frame("polars")["value"].to_list() == [None]
+    assert undefined.to_frame("polars")["value"].dtype == polars.Float64
+    named = Comparison({"name": report_of(), "b": report_of()})
+    with pytest.raises(ValueError, match="two columns are called 'name'; give the model"):
+        named.to_frame("polars")
     with pytest.raises(ValueError, match="library 'dask' is not pandas or polars"):
         report_of().to_frame("dask")
 

@@ -346,6 +346,9 @@ def _split_paths(
                 inputs.append(path.path)
             elif isinstance(param.type, ColumnOrFile) and path is not None:
                 inputs.append(as_path(path))
+            elif isinstance(param.type, NamedColumnOrFile) and path is not None:
+                _, column_or_file = path
+                inputs.append(as_path(column_or_file))
     return outputs, inputs
 
 

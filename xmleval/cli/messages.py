@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, printable
+from xmleval.input.own_data import DataArgument
 
 FLAGS = {  # spelling of the arguments of functions; a command adds its options
     "y_true": "TRUTH",
@@ -91,6 +92,8 @@ def _option(keyword: Keyword) -> str:
     """Return the option for a keyword of Python, or the keyword if no option has it."""
     if str(keyword) in FLAGS:
         return FLAGS[str(keyword)]
+    if isinstance(keyword.name, DataArgument):
+        return f"{FLAGS[keyword.name.argument]} {keyword.name.name}"
     if keyword.name not in FLAGS:
         return str(keyword) if keyword.value else keyword.name
     flag = FLAGS[keyword.name]

@@ -56,9 +56,11 @@ OPTIONS = {
 def metrics(name: str | None, own_measures: tuple[str, ...]) -> None:
     """List every measure and group, or explain the measure or group NAME."""
     group = (name or "").strip().lower()
-    own = [import_measure(place) for place in own_measures]
-    if own and name is None:
-        _show_explained(own)
+    if own_measures and name is not None:
+        raise click.UsageError("give NAME or --measure, not both", click.get_current_context())
+    if own_measures:
+        for place in own_measures:
+            _show_explained([import_measure(place)], place)
     elif name is None:
         legend = LEGEND.format(groups=" ".join((*GROUPS, "all")))
         show(_make_table(TABLE), "", *(folded(line, screen()[0]) for line in legend.splitlines()))
@@ -72,11 +74,17 @@ def metrics(name: str | None, own_measures: tuple[str, ...]) -> None:
         _show_explained(find_metrics(name))
 
 
-def _show_explained(measures: Sequence[Measure]) -> None:
-    """Print the properties of measures, with a command that computes each."""
-    for place, measure in enumerate(measures):
-        parts: list[RenderableType] = [_explain(measure), f"example: {example(measure)}"]
-        if place > 0:
+def _show_explained(measures: Sequence[Measure], place: str = "") -> None:
+    """Print the properties of measures, with a command that computes each.
+
+    place : place of a measure of the user
+    """
+    for number, measure in enumerate(measures):
+        command = example(measure)
+        if place:
+            command += f" --measure {place}"
+        parts: list[RenderableType] = [_explain(measure), f"example: {command}"]
+        if number > 0:
             parts.insert(0, "")
         show(*parts)
 
@@ -118,6 +126,8 @@ def example(metric: Measure) -> str:
         words.append("demo/model_head_indices.npy")
     words += ["--metrics", shlex.quote(spec.name)]
     words += dict.fromkeys(EXAMPLES[need] for need in spec.needs if need in EXAMPLES)
+    words += [f"--label-data {name}=FILE" for name in metric.label_data]
+    words += [f"--row-data {name}=FILE" for name in metric.row_data]
     if metric.gapless:
         words.append("--unlisted 0.0")
     return " ".join(words)

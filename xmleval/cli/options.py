@@ -52,7 +52,7 @@ from xmleval.files.output import refuse_ending
 from xmleval.files.remote import as_path
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.known import FORMATS, installed_formats
-from xmleval.input.own_data import LABEL_DATA, ROW_DATA
+from xmleval.input.own_data import LABEL_DATA, ROW_DATA, DataArgument
 from xmleval.input.scan import KEPT, Scan
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.labels.propensity import TrainingLabels
@@ -155,15 +155,25 @@ def _take_own_measures(arguments: dict[str, Any]) -> None:
     """Import measures of the user, name their data and request those that are to be computed."""
     for argument in (LABEL_DATA, ROW_DATA):
         if argument in arguments:
-            arguments[argument] = dict(arguments[argument]) or None
+            arguments[argument] = _by_name(argument, arguments[argument]) or None
     for place in arguments.pop("known_measures", ()):
         import_measure(place)
     names = [import_measure(place).name for place in arguments.pop("measures", ())]
-    if not names:
+    if not names or "metrics" not in arguments:  # or the measure is named by another option
         return
     requested = arguments["metrics"] or []
     is_named = {name: any(text.startswith(name) for text in requested) for name in names}
     arguments["metrics"] = [*requested, *(name for name in names if not is_named[name])]
+
+
+def _by_name(argument: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return data by name, or refuse a name that is given twice."""
+    by_name = dict[str, Any]()
+    for name, value in pairs:
+        if name in by_name:
+            raise InputError(DataArgument(argument, name), "is given twice; give it once")
+        by_name[name] = value
+    return by_name
 
 
 def _make_style(arguments: dict[str, Any]) -> TableStyle:

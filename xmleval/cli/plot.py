@@ -76,7 +76,7 @@ def plot(
     """
     named = split_names(truth, scores)
     if is_saved(named[0].path, scores):
-        refuse_evaluation_options({"output", "kind", "metrics"})
+        refuse_evaluation_options({"output", "kind", "metrics", "measures"})
         saved = load_saved(named, [*map(str, listed(options["metrics"]) or ())] or None)
         write_figure(saved.plot(kind, metrics=[spec.name for spec in saved.specs]), output)
         return

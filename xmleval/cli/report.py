@@ -77,7 +77,7 @@ def report(
     named = split_names(truth, scores)
     files = [*(file.path for file in named), training_file(options)]
     if is_saved(named[0].path, scores):
-        refuse_evaluation_options({"output", "title", "metrics"})
+        refuse_evaluation_options({"output", "title", "metrics", "measures"})
         result = load_saved(named, [*map(str, listed(options["metrics"]) or ())] or None)
     else:
         result = evaluate_files_for_figures(truth, scores, scanning, complete_lists, options)

@@ -15,7 +15,7 @@ from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.cell_marks import JUDGED
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.label_filter import NO_FILTER, LabelFilter
-from xmleval.input.own_data import ROW_DATA, check_numbers, data_argument, refuse_other_data
+from xmleval.input.own_data import ROW_DATA, DataArgument, check_numbers, refuse_other_data
 from xmleval.input.rows import pointer
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
@@ -108,7 +108,7 @@ class Blocks:
         readers = {spec.name: spec.metric.row_data for spec in self.plan.all_specs}
         refuse_other_data(ROW_DATA, batch.row_data, readers)
         self.row_data = {
-            name: check_numbers(data_argument(ROW_DATA, name), values, n_rows, "row")
+            name: check_numbers(DataArgument(ROW_DATA, name), values, n_rows, "row")
             for name, values in batch.row_data.items()
         }
 

@@ -25,7 +25,7 @@ from xmleval.input.objects.records import (
     list_records_of_models,
     table_of_records,
 )
-from xmleval.input.own_data import ROW_DATA, data_argument, data_by_name, row_data_among
+from xmleval.input.own_data import ROW_DATA, DataArgument, data_by_name, row_data_among
 from xmleval.input.row_columns import RowColumn, TruthColumn
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.lists import as_cutoffs, as_names
@@ -89,14 +89,14 @@ class Data:
 
     @property
     def row_values(self) -> dict[str, Any]:
-        """Values of rows that are given, by argument; own data as `data_argument` calls them."""
+        """Values of rows that are given, by argument; own data as `DataArgument` calls them."""
         values = dict[str, Any]()
         for argument in ROW_ARGUMENTS:
             value = getattr(self, argument)
             if value is not None:
                 values[argument] = value
         for name, value in data_by_name(ROW_DATA, self.row_data).items():
-            values[data_argument(ROW_DATA, name)] = value
+            values[DataArgument(ROW_DATA, name)] = value
         return values
 
     @property

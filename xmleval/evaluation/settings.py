@@ -31,8 +31,8 @@ from xmleval.input.opened import check_labels
 from xmleval.input.own_data import (
     LABEL_DATA,
     ROW_DATA,
+    DataArgument,
     check_numbers,
-    data_argument,
     data_by_name,
     refuse_other_data,
 )
@@ -128,7 +128,7 @@ def files_of_data(request: Request) -> dict[str, Path]:
     for argument, data in given:
         for name, value in data_by_name(argument, data).items():
             if is_file(value):
-                files[data_argument(argument, name)] = as_path(value)
+                files[DataArgument(argument, name)] = as_path(value)
     return files
 
 
@@ -300,7 +300,7 @@ def _label_data_of(
     label_data = dict[str, Floats]()
     notes = list[str]()
     for name, value in given.items():
-        argument = data_argument(LABEL_DATA, name)
+        argument = DataArgument(LABEL_DATA, name)
         values, new_notes = read_label_values(argument, value, names)
         values = sort_by_names(argument, values, names, closed)
         label_data[name] = check_numbers(argument, values, n_labels, "label")

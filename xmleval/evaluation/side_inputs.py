@@ -22,7 +22,7 @@ from xmleval.evaluation.matched_inputs import MatchedInputs
 from xmleval.evaluation.request import Question, Request, row_fields
 from xmleval.evaluation.settings import file_of
 from xmleval.input.opened import Opened
-from xmleval.input.own_data import LABEL_DATA, data_argument, data_by_name
+from xmleval.input.own_data import LABEL_DATA, DataArgument, data_by_name
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.plausibility import notes_on_counts
 from xmleval.input.row_columns import ColumnValueError, TruthColumn, is_column, refuse_other_texts
@@ -130,7 +130,7 @@ def with_files_read(
         values["hierarchy"] = _hierarchy_in_file(paths["hierarchy"], rows, n_labels)
     label_data = dict(data_by_name(LABEL_DATA, question.label_data))
     for name in label_data:
-        argument = data_argument(LABEL_DATA, name)
+        argument = DataArgument(LABEL_DATA, name)
         path = paths.get(argument)
         if path is not None and path.suffix == ".npy":
             label_data[name] = load_numbers(path, "number per label")

@@ -15,20 +15,34 @@ LABEL_DATA = "label_data"
 ROW_DATA = "row_data"
 
 
-def data_argument(argument: str, name: str) -> str:
-    """Return how messages call the data of a name: ``row_data['age']``."""
-    return f"{argument}[{name!r}]"
+class DataArgument(str):
+    """The data of a name as messages call them: ``row_data['age']``.
+
+    argument : "label_data" or "row_data"
+    name : the name of the data
+    """
+
+    argument: str
+    name: str
+
+    def __new__(cls, argument: str, name: str) -> DataArgument:
+        """Join the argument and the name."""
+        text = super().__new__(cls, f"{argument}[{name!r}]")
+        text.argument = argument
+        text.name = name
+        return text
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return what a copy is made of."""
+        return self.argument, self.name
 
 
 def row_data_among(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data by row, by name, among values by argument as `data_argument` calls them."""
-    if not values:
-        return {}
-    prefix = f"{ROW_DATA}['"
+    """Return the data by row, by name, among values by argument."""
     return {
-        argument.removeprefix(prefix).removesuffix("']"): value
+        argument.name: value
         for argument, value in values.items()
-        if argument.startswith(prefix)
+        if isinstance(argument, DataArgument)
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from xmleval.base.errors import InputError, did_you_mean, shown
+from xmleval.base.errors import InputError, Message, did_you_mean, shown
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import bound_rounding, subtract
@@ -18,7 +18,7 @@ from xmleval.results.fairness import include_no_difference
 from xmleval.results.places import KINDS, SIZES
 from xmleval.results.record import SIGNS
 from xmleval.results.report import Report, settings_of
-from xmleval.results.saved_results import known_spec
+from xmleval.results.saved_results import describe_unknown, known_spec
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, estimate
 
@@ -205,7 +205,7 @@ def _parse_known(name: str, where: str) -> Spec:
     """Return the measure of a value, or refuse one that this version does not have."""
     spec = known_spec(name)
     if spec is None:
-        raise ValueError(f"{where}: {shown(name)} is not a measure of this version of xmleval")
+        raise ValueError(Message(f"{where}: ", describe_unknown(name)))
     return spec
 
 

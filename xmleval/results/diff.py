@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.base.errors import Field, InputError, Message, counted, printable, shown
+from xmleval.base.errors import Field, InputError, Message, counted, printable
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
@@ -25,6 +25,7 @@ from xmleval.results.record import AS_SHOWN, Footnote, Lines, Number, fields_of,
 from xmleval.results.report import Report
 from xmleval.results.result import Result
 from xmleval.results.saved_results import (
+    describe_unknown,
     known_spec,
     naming_file,
     read_contents,
@@ -424,8 +425,7 @@ def read_changes(contents: Mapping[str, Any]) -> Diff:
         changes = contents["changes"]
         spec = known_spec(changes["name"])
         if spec is None:
-            reason = f"{shown(changes['name'])} is not a measure of this version of xmleval"
-            raise ValueError(reason)
+            raise ValueError(describe_unknown(changes["name"]))
         n_changed = changes.get("n_changed")
         values = [read_saved_number(changes[name], name) for name in ("value_a", "value_b")]
         return Diff(

@@ -25,10 +25,10 @@ def installed_outputs() -> dict[str, Output]:
 
 def find_output(name: str) -> Output:
     """Return the function of a form, or refuse one that no installed package offers."""
-    outputs = installed_outputs()
     if name in FORMS:
         method = "to_text" if name == "table" else f"to_{name}"
         raise ValueError(f"{name!r} is a form of xmleval: call {method}()")
+    outputs = installed_outputs()
     if name not in outputs:
         known = f"; they offer {shown_names(outputs)}" if outputs else ""
         raise ValueError(f"no installed package offers results in the form {name!r}{known}")

@@ -574,7 +574,7 @@ def _measure_of(
     except ValueError as error:
         if higher_is_better is None:
             hint = Message("; a measure of your own needs ", Keyword("higher_is_better"))
-            raise InputError("metrics", Message(str(error), hint)) from None
+            raise InputError("metrics", Message(error.args[0], hint)) from None
         return name, bool(higher_is_better)
     return spec, _is_up(spec, higher_is_better)
 

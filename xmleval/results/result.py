@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import (
@@ -63,6 +63,7 @@ Facts: TypeAlias = Mapping[str, str]  # lines on how results were computed, by t
 COLUMN_POINTS = 241
 PAGE_POINTS = 505
 LIBRARIES_OF_FRAMES = ("pandas", "polars")
+TEXTS = ("name", "better", "truth", "list_a", "list_b")  # columns of texts that may be empty
 
 # what makes a tabular narrower, in the order in which it is tried
 NARROWER: Sequence[TableStyle] = ({"intervals": False}, {"percent": True}, {"digits": 1})
@@ -399,14 +400,15 @@ class Result(Protocol[AnyRecord]):
         -------
         pandas.DataFrame or polars.DataFrame
             The lines of `to_csv`; ``lower`` and ``upper`` bounds only if there are any. In pandas,
-            the first field is the index, and missing numbers are NaN; in Polars, they are null.
+            the first field is the index, and missing and undefined numbers are NaN; in Polars, they
+            are null.
 
         Raises
         ------
         ImportError
             If the library is not installed.
         ValueError
-            If the library is neither of these.
+            If the library is neither of these, or two columns of a Polars frame have one name.
 
         Examples
         --------
@@ -420,16 +422,22 @@ class Result(Protocol[AnyRecord]):
         module = import_optional(library, f"to_frame({library!r})", library)
         names, lines = self._lines(bounded=False)
         if library == "polars":
-            return module.DataFrame(_columns_of(names, lines))
+            columns = _columns_of(names, lines)
+            types = {name: module.String if name in TEXTS else module.Float64 for name in columns}
+            empty = {name: types[name] for name in columns if not any(_given(columns[name]))}
+            return module.DataFrame(columns, schema_overrides=empty)
         rows = [[math.nan if value is None else value for value in line[1:]] for line in lines]
         index = module.Index([line[0] for line in lines], name=names[0])
         return module.DataFrame(rows, index=index, columns=names[1:])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the lines of `to_csv` as Arrow data, which Polars, DuckDB and PyArrow read."""
+        """Return the lines of `to_csv` as Arrow data, which ``pyarrow.table`` reads."""
         pyarrow = import_optional("pyarrow", "Arrow data", "arrow")
-        table = pyarrow.table(_columns_of(*self._lines(bounded=False)))
-        return table.__arrow_c_stream__(requested_schema)
+        columns = dict[str, Any]()
+        for name, values in _columns_of(*self._lines(bounded=False)).items():
+            of_empty = pyarrow.string() if name in TEXTS else pyarrow.float64()
+            columns[name] = pyarrow.array(values, None if any(_given(values)) else of_empty)
+        return pyarrow.table(columns).__arrow_c_stream__(requested_schema)
 
     def plot(
         self,
@@ -670,12 +678,22 @@ AnyResult = TypeVar("AnyResult", bound="Result[Any]")
 
 
 def _columns_of(names: Sequence[str], lines: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Return the columns of lines of CSV, by name."""
+    """Return the columns of lines of CSV, by name; undefined numbers are None."""
     columns: dict[str, list[Any]] = {name: [] for name in names}
+    if len(columns) < len(names):
+        twice = next(name for name, n in Counter(names).items() if n > 1)
+        text = f"two columns are called {shown(twice)}; give the model of this name another one"
+        raise ValueError(text)
     for line in lines:
         for name, value in zip(names, line, strict=True):
-            columns[name].append(value)
+            is_undefined = isinstance(value, float) and math.isnan(value)
+            columns[name].append(None if is_undefined else value)
     return columns
+
+
+def _given(values: Iterable[Any]) -> Iterator[bool]:
+    """Yield whether each value is given."""
+    return (value is not None for value in values)
 
 
 def reword(result: AnyResult, say: Callable[[str], str]) -> AnyResult:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import Message, own_measure, shown_names
+from xmleval.base.errors import Message, own_measure, shown, shown_names
 from xmleval.files.input import InputFile
 from xmleval.files.saved import distinct_names, parse_json
 from xmleval.input.cell_marks import RESTRICTIONS
@@ -248,6 +248,12 @@ def notes_on_unknown(names: Iterable[str]) -> list[str]:
         return []
     text = f"{UNKNOWN_HERE}{shown_names(unknown)}; for measures of your own: "
     return [Message(text, own_measure("MODULE"))]
+
+
+def describe_unknown(name: str) -> Message:
+    """Return the message that a measure of a saved result is not known."""
+    text = f"{shown(name)} is not a measure of this version of xmleval; for one of your own: "
+    return Message(text, own_measure("MODULE"))
 
 
 def _is_on_unknown(note: object) -> bool:

@@ -420,9 +420,14 @@ def _same_beside_others(checked: CheckedMeasure, oracle: Oracle, problem: DrawnP
     before = checked.evaluate(problem, metrics=[name, *others])
     behind = checked.evaluate(problem, metrics=[*others, name])
     broken = _difference(float(before[name]), checked.value(problem), "beside other measures")
-    for other in (name, *others):
-        broken = broken or _difference(before[other], behind[other], f"of {other} behind {name}")
-    return broken
+    if broken:
+        return broken
+    alone: Any = evaluate(problem.y_true, problem.y_score, metrics=others)
+    for other in others:
+        for together in (before, behind):
+            if repr(together[other]) != repr(alone[other]):
+                return f"{other} is {together[other]!r} beside it, {alone[other]!r} alone"
+    return _difference(behind[name], before[name], "behind other measures")
 
 
 def _same_with_workers(checked: CheckedMeasure, oracle: Oracle, problem: DrawnProblem) -> str:

@@ -33,6 +33,9 @@ def installed_formats() -> tuple[Format, ...]:
         if form.name in BY_NAME:
             text = f"xmleval has a format {form.name}; take another name"
             raise ValueError(f"entry point {name} of {ENTRY_POINTS}: {text}")
+        if form.name in {other.name for other in forms}:
+            text = f"two formats of {ENTRY_POINTS} are called {form.name}"
+            raise ValueError(f"{text}; uninstall one of their packages")
         forms.append(form)
     return tuple(forms)
 
