@@ -114,7 +114,7 @@ def test_command_options_take_plain_numbers_only(
 
 @pytest.mark.parametrize("n", [MOST_THREADS + 1, 10**6, 10**400])
 def test_threads_are_bounded(folder: Path, refused: Any, n: int) -> None:
-    message = f"{shown(n)} is more than {MOST_THREADS}, the most there can be"
+    message = f"{shown(n)} is more than {MOST_THREADS}, the largest value allowed"
     pattern = rf"^threads: {re.escape(message)}$"
     with pytest.raises(ValueError, match=pattern):
         evaluate(EYE, EYE, threads=n)
