@@ -187,10 +187,12 @@ def test_memory_limit_is_shared_by_threads_and_rows_get_the_rest() -> None:
         Call(lambda: memory_limit().take(60)).result()
         with (
             memory_limit().lent(40),
-            pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "),
+            pytest.raises(
+                OverLimitError, match="needs 1 B of memory or more in addition to 100 B "
+            ),
         ):
             memory_limit().take(1)
-        message = "^line 3: needs 41 B .* at most 100 B, .* of this machine"
+        message = "^line 3: needs 41 B .* of 100 B, .* of this machine"
         with pytest.raises(OverLimitError, match=message):
             memory_limit().check(41, "line 3: ")
     for memory in (1, LEAST_WHOLE, 1 << 30):

@@ -25,7 +25,7 @@ PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
 PLAIN_TYPES = frozenset({int, str})  # of labels without scores
 ROW_TYPES = frozenset({list, tuple, dict, set, frozenset})  # of rows that need no conversion
 CLASS_ONE_NOTE = (
-    "y_score: read as a list of predict_proba; the scores of class 1, its second column, are used"
+    "y_score: read as a list from predict_proba; the scores of class 1, its second column, are used"
 )
 
 
