@@ -392,12 +392,12 @@ REFUSALS = [
         dropping(CLUSTERS),
     ),
     Refusal(
-        "ranked by y_score=",
+        "by which labels are ranked",
         lambda p: p.has("candidates") and p.form == "none",
         dropping("candidates"),
     ),
     Refusal(
-        "needs the pairs to exclude",
+        "the pairs to exclude",
         lambda p: p.has("exclude_from") and not p.has("exclude"),
         dropping("exclude_from"),
     ),
@@ -416,7 +416,7 @@ REFUSALS = [
         lambda p: p.has("bounds") and p.conventions.ties == "band",
         dropping("bounds"),
     ),
-    Refusal("compares", lambda p: p.bare and p.unlisted is not None, listing_below),
+    Refusal("is compared", lambda p: p.bare and p.unlisted is not None, listing_below),
     Refusal(
         "given together with decision", lambda p: p.has("y_pred", "decision"), dropping("decision")
     ),

@@ -114,7 +114,7 @@ def test_command_options_take_plain_numbers_only(
 
 @pytest.mark.parametrize("n", [MOST_THREADS + 1, 10**6, 10**400])
 def test_threads_are_bounded(folder: Path, refused: Any, n: int) -> None:
-    message = f"{shown(n)} is more than {MOST_THREADS}, the most there can be"
+    message = f"{shown(n)} is more than {MOST_THREADS}, the largest value allowed"
     pattern = rf"^threads: {re.escape(message)}$"
     with pytest.raises(ValueError, match=pattern):
         evaluate(EYE, EYE, threads=n)
@@ -187,10 +187,12 @@ def test_memory_limit_is_shared_by_threads_and_rows_get_the_rest() -> None:
         Call(lambda: memory_limit().take(60)).result()
         with (
             memory_limit().lent(40),
-            pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "),
+            pytest.raises(
+                OverLimitError, match="needs 1 B of memory or more in addition to 100 B "
+            ),
         ):
             memory_limit().take(1)
-        message = "^line 3: needs 41 B .* at most 100 B, .* of this machine"
+        message = "^line 3: needs 41 B .* of 100 B, .* of this machine"
         with pytest.raises(OverLimitError, match=message):
             memory_limit().check(41, "line 3: ")
     for memory in (1, LEAST_WHOLE, 1 << 30):

@@ -124,7 +124,7 @@ def save_demo(demo: Demo, folder: Path) -> list[Path]:
     unknown = sorted(path.name for path in folder.iterdir() if path.name not in writers)
     if unknown:
         raise ValueError(
-            f"{folder}: holds {unknown[0]!r}; expected a new folder, or that of an earlier demo"
+            f"{folder}: contains {unknown[0]!r}; give a new folder or that of an earlier demo"
         )
     for file_name, write in writers.items():
         with replacing(folder / file_name) as file:

@@ -108,7 +108,7 @@ def test_compare_takes_predicted_sets_weights_and_states_in_files(y_true: Any) -
     with pytest.raises(ValueError, match=r"y_pred of 'a': row \d+: value 2"):
         xmleval.compare(y_true, None, y_pred={**files, "a": 2.0 * sp.csr_array(sets["a"])})
     options["running"] = Running(save=cast(Any, 5))
-    with pytest.raises(ValueError, match="save: 5 is no path"):
+    with pytest.raises(ValueError, match="save: 5 is not a path"):
         xmleval.compare(y_true, None, y_pred=files, **options)
     for name, report in expected.reports.items():
         saved = xmleval.Evaluator.load(f"{name}.state").compute()
@@ -137,7 +137,7 @@ def test_evaluate_matches_names_in_memory_with_names_in_files() -> None:
         ({"running": Running(resume=True)}, "resume: needs checkpoint="),
         (
             {"y_score": MODELS["a"], "running": Running(checkpoint="kept")},
-            "checkpoint: needs files, and y_score= is none",
+            "checkpoint: needs files, but y_score= is not a file",
         ),
         ({"y_score": "a*.npz", "row_groups": ["x"]}, "row_groups: "),
         ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
@@ -146,9 +146,9 @@ def test_evaluate_matches_names_in_memory_with_names_in_files() -> None:
         ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
         (
             {"y_score": {"a": "a.npz", "b": None}},
-            "y_score: 'a' has the rows of a model, and 'b' has not",
+            "y_score: 'a' has the rows of a model, but 'b' has not",
         ),
-        ({"running": Running(checkpoint=cast(Any, 5))}, "checkpoint: 5 is no path"),
+        ({"running": Running(checkpoint=cast(Any, 5))}, "checkpoint: 5 is not a path"),
         ({"y_true": scan("Y.npz", format="x")}, "format='x') is not one of npz"),
         (
             {"y_score": scan("a.npz", separator=";")},
@@ -187,9 +187,7 @@ def test_evaluate_takes_a_file_twice_with_different_fields() -> None:
         metrics=["p@1", "f1.micro"],
     )
     assert dict(both) == {"p@1": 0.5, "f1.micro": 0.5}
-    message = (
-        r"the labels in 'tags' are the truth's; scan\(path, label=...\) names the predicted ones"
-    )
+    message = r"'tags' has the labels of the truth; give scan\(path, label=...\), the field of"
     with pytest.raises(ValueError, match=message):
         xmleval.evaluate(truth, scan("d.csv"), metrics="p@1")
 
@@ -199,8 +197,8 @@ def test_evaluate_takes_a_file_twice_with_different_fields() -> None:
     [
         ({"labels": scan("names.txt", format="lines")}, "labels: names.txt is not read row by row"),
         ({"exclude": scan("pairs.txt", label="x")}, "exclude: pairs.txt is not read row by row"),
-        ({"running": {"save": "x"}}, "running: {'save': 'x'} is no xmleval.Running"),
-        ({"running": Running(executor="4")}, "executor: '4' is no address of a scheduler"),
+        ({"running": {"save": "x"}}, "running: {'save': 'x'} is not an xmleval.Running"),
+        ({"running": Running(executor="4")}, "executor: '4' is not the address of a scheduler"),
     ],
 )
 def test_evaluate_refuses_scans_and_settings_of_other_types(
@@ -208,7 +206,7 @@ def test_evaluate_refuses_scans_and_settings_of_other_types(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         xmleval.evaluate("Y.npz", "a.npz", metrics="p@1", **arguments)
-    with pytest.raises(ValueError, match="scanned already"):
+    with pytest.raises(ValueError, match="is a scan already"):
         scan(scan("a.csv", label="x"))
     with pytest.raises(TypeError, match="there is no option 'y_pred'"):
         xmleval.diff(TRUTH, *MODELS.values(), y_pred=TRUTH)
@@ -294,7 +292,7 @@ def test_evaluate_refuses_exclude_without_names_if_the_truth_has_names() -> None
     Path("t.jsonl").write_text(
         '{"id": "q1", "labels": ["x", "y"]}\n{"id": "q2", "labels": ["z"]}\n'
     )
-    with pytest.raises(ValueError, match=r"^exclude: has no names, which y_true= has"):
+    with pytest.raises(ValueError, match=r"^exclude: has no names, but y_true= has"):
         xmleval.evaluate("t.jsonl", NAMED[1], metrics="p@1", exclude=TRUTH[:2])
 
 
@@ -302,7 +300,5 @@ def test_evaluate_refuses_exclude_by_number_if_the_truth_has_names() -> None:
     Path("t.json").write_text('{"1": {"0": 1, "1": 1}, "0": {"1": 1}}')
     run = {"1": {"0": 0.5, "1": 0.25}, "0": {"0": 0.5}}
     for pairs in ([(0, 1)], np.array([[0, 1]])):
-        with pytest.raises(
-            ValueError, match=r"exclude: has pairs of numbers, and .*of their names"
-        ):
+        with pytest.raises(ValueError, match=r"exclude: has pairs of numbers, but .*of names"):
             xmleval.evaluate("t.json", run, metrics="p@1", exclude=pairs)

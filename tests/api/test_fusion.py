@@ -81,7 +81,7 @@ def test_fuse_takes_models_by_name_and_names_of_ranx() -> None:
         for norm in ("min-max", "min_max", "MinMax"):
             assert fuse(by_name, rule, norm=norm) == expected
     assert fuse(by_name, "combmnz", norm="z-score") == fuse(by_name, "mnz", norm="zmuv")
-    with pytest.raises(ValueError, match=r"^predictions\['dense'\]: no row is one of"):
+    with pytest.raises(ValueError, match=r"^predictions\['dense'\]: no row key is in"):
         fuse({"bm25": first, "dense": {"other": {"d00": 1.0}}})
 
 
@@ -197,14 +197,18 @@ TWO = [MATRIX] * 2
 @pytest.mark.parametrize(
     ("predictions", "options", "message"),
     [
-        ([MATRIX], {}, "predictions: expected those of two models or more, in a list or a dict"),
+        (
+            [MATRIX],
+            {},
+            "predictions: expected predictions of two or more models, in a list or a dict",
+        ),
         (TWO, {"rule": "rff"}, "rule: 'rff' is not one of mean, sum, mnz, rrf, rank; did you mean"),
         (TWO, {"rule": "sum", "norm": "zmvu"}, "norm: 'zmvu' is not one of .*; did you mean zmuv"),
         (TWO, {"norm": "zmuv"}, r"norm: is for rules that add scores \(mean, sum, mnz\), not rrf"),
         (
             [MATRIX, LIST],
             {"rule": "mnz", "norm": "min-max"},
-            r"predictions\[1\]: lists without scores; the rule mnz adds scores",
+            r"predictions\[1\]: has no scores, which rule mnz adds",
         ),
         (
             [MATRIX, MATRIX[:1]],
@@ -214,18 +218,18 @@ TWO = [MATRIX] * 2
         (
             [MATRIX, LIST],
             {"rule": "mean"},
-            r"predictions\[1\]: lists without scores; the rule mean adds",
+            r"predictions\[1\]: has no scores, which rule mean adds",
         ),
         (
             TWO,
             {"weights": [1, 0]},
-            r"weights: \[1.0, 0.0\] are not 2 numbers above 0, one for each model",
+            r"weights: expected 2 numbers above 0, one for each model, not \[1.0, 0.0\]",
         ),
         (TWO, {"rule": "mean", "rank_constant": 1}, "rank_constant: is for the rule rrf, not mean"),
         (
             TWO,
             {"rule": "mean", "higher_is_better": False},
-            "higher_is_better: the rule mean adds scores, .* rrf or rank for distances, or norm=",
+            "higher_is_better: rule mean takes 0 .* give rule rrf or rank, or norm=",
         ),
         (
             [MATRIX, MATRIX * [1, np.inf, 1]],
@@ -235,13 +239,13 @@ TWO = [MATRIX] * 2
         (
             [MATRIX * 1e308] * 2,
             {"rule": "mean"},
-            "predictions: row 0: sums of scores exceed float64",
+            "predictions: row 0: the sum of scores exceeds the range of float64; scale the scores",
         ),
-        ([NAMED, MATRIX], {}, r"predictions\[1\]: has no names, which others have"),
+        ([NAMED, MATRIX], {}, r"predictions\[1\]: has no names, but other models have"),
         (
             [NAMED, {"r": {"a": 1.0}}],
             {},
-            r"predictions\[1\]: no row is one of predictions\[0\], as 'r' is not;",
+            r"predictions\[1\]: no row key is in predictions\[0\], such as 'r';",
         ),
         ([NAMED, WIDE], {}, r"predictions\[1\]: row 0: label 1 is not text, as 'x' is"),
         (

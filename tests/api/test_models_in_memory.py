@@ -66,10 +66,10 @@ OF_ROWS: dict[str, Any] = {
 REFUSED: dict[str, tuple[Any, str]] = {
     "model and none": (
         {"a": DENSE, "b": None},
-        "y_score: 'a' has the rows of a model, and 'b' has not; give models as arrays",
+        "y_score: 'a' has the rows of a model, but 'b' has not; give models as arrays",
     ),
-    "model and row": ({"a": ROWS, "q1": {"x": 0.5}}, "and 'q1' has not"),
-    "model and empty model": ({"a": {}, "b": ROWS}, "'b' has the rows of a model, and 'a' has not"),
+    "model and row": ({"a": ROWS, "q1": {"x": 0.5}}, "but 'q1' has not"),
+    "model and empty model": ({"a": {}, "b": ROWS}, "'b' has the rows of a model, but 'a' has not"),
     "nested lists": (
         {"a": DENSE.tolist(), "b": DENSE.tolist()},
         "y_score: 'a' may be a model or a row; give models as arrays or as dicts by row, "

@@ -92,7 +92,7 @@ def test_evaluate_reads_the_same_if_counts_are_saved(name: str, tmp_path: Path) 
         (SCORES.assign(**IDS), None),
         (LISTS, None),
         (SCORES.assign(**IDS)[["id", "b", "a"]], None),
-        (SCORES.assign(**IDS)[:1], r"no row 'y', which .*T\.qrels has"),
+        (SCORES.assign(**IDS)[:1], r"row 'y' of .*T\.qrels is missing"),
     ],
 )
 def test_evaluate_takes_predictions_in_memory_with_a_file_of_the_truth(
@@ -116,7 +116,7 @@ def test_evaluate_takes_predictions_in_memory_with_a_file_of_the_truth(
         (TRUTH.assign(**IDS), None),
         (DICT, None),
         (TRUTH.assign(**IDS, a=[0.5, 0]), "y_true: row 0: value 0.5 is neither 0 nor 1"),
-        (JUDGED, "y_true: row 0: value 0.5 is no judgement"),
+        (JUDGED, "y_true: row 0: value 0.5 is not an integer judgement"),
     ],
 )
 def test_evaluate_takes_truths_in_memory_with_a_file_of_predictions(
@@ -136,10 +136,10 @@ def test_numbered_columns_are_read_by_number_with_files_and_in_fusion(tmp_path: 
     np.save(tmp_path / "T.npy", np.eye(3))
     report = evaluate(tmp_path / "T.npy", PLACES, metrics="p@1")
     assert report["p@1"] == 1
-    assert report.notes == ["y_score: columns were brought in the order of their numbers"]
+    assert report.notes == ["y_score: columns were sorted by their numbers"]
     models = [FRAME([[0.9, 0.1]], columns=[1, 0]), FRAME([[0.1, 0.9]], columns=[0, 1])]
     assert fuse(models, "mean").toarray().tolist() == [[0.1, 0.9]]
-    with pytest.warns(UserWarning, match="in the order of their numbers"):
+    with pytest.warns(UserWarning, match="sorted by their numbers"):
         rule = xmleval.thresholds.fit(tmp_path / "T.npy", PLACES, measure="f1.micro")
     assert rule.apply(np.eye(3)).toarray().tolist() == np.eye(3).tolist()
 
@@ -180,7 +180,9 @@ def test_compare_keeps_seeds_and_files_of_models_apart(tmp_path: Path) -> None:
     assert [report["p@1"] for report in compared.reports.values()] == [1, 1 / 9]
     np.save(tmp_path / "T.npy", np.eye(3))
     models = {"a b": np.eye(3), "a_b": np.eye(3)}
-    with pytest.raises(ValueError, match="save: models a b, a_b would have files of one name"):
+    with pytest.raises(
+        ValueError, match="save: models a b, a_b would be saved in files of the same name"
+    ):
         compare(tmp_path / "T.npy", models, running=Running(save=tmp_path / "{}.npz"))
     with pytest.raises(ValueError, match="models: 'b' is None"):
         compare(np.eye(3), {"a": np.eye(3), "b": None}, metrics="p@1")
@@ -212,7 +214,9 @@ def test_numbered_columns_are_names_beside_digits_and_refused_beside_words(
     (tmp_path / "T.qrels").write_text("x 0 7 1\ny 0 8 1\n")
     assert evaluate(tmp_path / "T.qrels", numbered, metrics=["p@1"])["p@1"] == 1
     (tmp_path / "T.qrels").write_text("x 0 a 1\ny 0 b 1\n")
-    with pytest.raises(ValueError, match=r"labels of .* have names and those of y_score have none"):
+    with pytest.raises(
+        ValueError, match=r"labels of .* have names, but those of y_score have none"
+    ):
         evaluate(tmp_path / "T.qrels", numbered, metrics=["p@1"])
 
 

@@ -60,7 +60,7 @@ def test_one_liners_are_all_tested_here() -> None:
     assert all(functions[alias] is functions[name] for alias, name in ALIASES.items())
 
 
-@pytest.mark.filterwarnings("ignore:lists hold at most")
+@pytest.mark.filterwarnings("ignore:lists have at most")
 @pytest.mark.parametrize("name", ONE_LINERS)
 def test_one_liner_is_evaluate_with_one_name(name: str) -> None:
     function = getattr(xmleval, name)
@@ -112,7 +112,7 @@ RISING = np.tile([2, 0, 3, 1], (len(T), 1)), np.tile([0.1, 0.2, 0.3, 0.4], (len(
 WARNS: dict[str, Callable[[], float]] = {
     "every score is 0 or 1": lambda: xmleval.p_at_k(T, H, 1),
     "scores rise along every row": lambda: xmleval.lrap(T, RISING),
-    "lists hold at most 3 labels: measures @5": lambda: xmleval.r_at_k(T, (LISTED, None)),
+    "lists have at most 3 labels: measures @5": lambda: xmleval.r_at_k(T, (LISTED, None)),
     "y_score: 1 predicted label never occurs in the truth": lambda: xmleval.hit_at_k(
         [["a"]], [["b"]], 1
     ),

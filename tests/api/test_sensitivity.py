@@ -112,7 +112,7 @@ def test_propensity_sensitivity_names_the_best_of_three_models() -> None:
         ({"models": np.eye(3)}, "models: give scores of one or more models by name"),
         ({"a": ["x"]}, "a: 'x' is not a number"),
         ({"b": []}, "b: is empty"),
-        ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
+        ({"metrics": "p@1"}, "metrics: p@1 is not one of psp@k, psdcg@k, psndcg@k"),
         ({"a": [-1]}, "a=-1, b=0.4: the model needs a >= 0"),
         ({"models": {"x": np.eye(4)}}, "y_score of 'x': .*4"),
     ],

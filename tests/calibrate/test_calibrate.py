@@ -150,7 +150,7 @@ def test_fit_and_apply_refuse_scores() -> None:
     eye = np.eye(2)
     apply = fit(np.eye(2), np.eye(2)).apply
     refused: list[tuple[Callable[[], Any], str]] = [
-        (lambda: fit(one, np.array([[0.5, np.inf]])), "y_score: scores are infinite"),
+        (lambda: fit(one, np.array([[0.5, np.inf]])), "y_score: some scores are infinite"),
         (lambda: fit(one, sp.csr_array((1, 2))), "y_score: no label has a score"),
         (
             lambda: fit(eye, eye, sample_weight=[0, 0]),
@@ -191,7 +191,7 @@ def test_calibrate_command_fits_and_maps_files(
     lines = [" ".join(line.split()[:5]) for line in Path("P.run").read_text().splitlines()]
     assert lines == ["q2 Q0 b 1 1.0", "q2 Q0 a 2 0.0", "q1 Q0 a 1 1.0", "q1 Q0 c 2 0.0"]
     message = refused("calibrate apply S.run --map m.json --output P.txt")
-    expected_message = "P.txt: no scores with names, as S.run has, are written in this format"
+    expected_message = "P.txt: this format cannot contain scores with names, as S.run has"
     assert f"{expected_message}; expected" in message
 
 

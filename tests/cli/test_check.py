@@ -23,7 +23,7 @@ MODELS = {
     "a": TRUTH + RNG.normal(size=TRUTH.shape),
     "b": TRUTH + 4 * RNG.normal(size=TRUTH.shape),
 }
-UNKNOWN = "so that nothing is known about a change"
+UNKNOWN = "so a change cannot be judged"
 LAST = "new.json --no-worse-than last.json"
 LABEL_GROUPS = [*"xxyyyz"]
 GROUPS: dict[str, Any] = {"label_groups": LABEL_GROUPS, "row_groups": ["de", "en"] * 50}
@@ -256,7 +256,7 @@ def test_check_tests_each_of_several_models(command: Command) -> None:
     assert code == 1
     assert [line.split(": ")[0] for line in lines] == ["b", "a", "c\\x1b[31m"]
     code, lines = command("last.json --no-worse-than new.json --margin 9")
-    assert (code, lines) == (1, ["c\\x1b[31m: no report of this name, which is in new.json"])
+    assert (code, lines) == (1, ["c\\x1b[31m: this report is missing, but new.json has it"])
 
 
 def test_report_without_a_name_is_compared_with_a_model(command: Command) -> None:
@@ -264,7 +264,7 @@ def test_report_without_a_name_is_compared_with_a_model(command: Command) -> Non
     save("new", a=report("a"), b=report("b"))
     assert command(f"{LAST} --model a") == (0, ["3 measures hold"])
     assert command(f"{LAST} --model b")[1][0].startswith("b: p@1 0.")
-    message = "last.json: its report has no name; --model tells which of new.json goes with it"
+    message = "last.json: its report has no name; give --model, the report of new.json to compare"
     assert command(LAST) == (2, [message])
 
 
@@ -275,7 +275,7 @@ def test_check_refuses_rows_with_other_names() -> None:
 
     new = keyed_report("abcd")
     last = keyed_report("abdc")
-    with pytest.raises(ValueError, match="no_worse_than: its rows have other names"):
+    with pytest.raises(ValueError, match="no_worse_than: its rows have other keys"):
         check(new, no_worse_than=last)
 
 
@@ -384,7 +384,7 @@ def test_check_refuses_groups_with_other_labels_or_ambiguous_names() -> None:
     failures = str(check(plain(), no_worse_than=old))
     assert "'x:p@1': no group 'x' in this report; it has none" in failures
     both = plain(label_groups=LABEL_GROUPS, row_groups=["x", "en"] * 50)
-    message = "'x' is a group of labels and one of rows; expected groups x or row_groups x"
+    message = "'x' is both a group of labels and a group of rows; give groups x or row_groups x"
     with pytest.raises(ValueError, match=message):
         check(both, min={"x:p@1": 0.1})
     by_rows, by_labels = check(both, min={"row_groups x:p@1": 1, "groups x:p@1": 1}).failures
@@ -435,7 +435,7 @@ def test_check_compares_excluded_pairs_of_a_file_with_those_of_an_array(tmp_path
         ),
         (
             {"min": 0.5},
-            "min: 0.5 is no dict of limits by measure",
+            "min: 0.5 is not a dict of limits by measure",
         ),
         (
             {"min": {"x:p@1": 50}},
@@ -459,16 +459,16 @@ def test_check_compares_excluded_pairs_of_a_file_with_those_of_an_array(tmp_path
         ),
         (
             {"no_worse_than": {"a": plain(), "b": 3}},
-            "no_worse_than: 'b' is int, and no report",
+            "no_worse_than: 'b' is of type int, not a report",
         ),
         (
             {"no_worse_than": {"a": plain().to_dict(), "b": Evaluator("p@1")}},
             "no_worse_than: Object of type Evaluator is not JSON serializable; "
-            "expected a report, reports by name",
+            "give a report, a dict of reports",
         ),
         (
             {"min": {"p@1": 0.1}, "model": "a"},
-            "model='a': results holds one report, which has no name",
+            "model='a': results has one report, without a name; leave this out",
         ),
     ],
 )

@@ -156,7 +156,7 @@ def test_resume_refuses_other_options_and_inputs(half_way: Path, refused: Run) -
     Path("pairs").write_text("0 1\n")
     folder = half_way.parent
     before = {path: path.read_bytes() for path in half_way.iterdir()}
-    assert refused(KEPT) == "kept: holds a checkpoint; go on with --resume, or remove it"
+    assert refused(KEPT) == "kept: contains a checkpoint; continue it with --resume, or remove it"
     at_k = EVALUATE.replace("curves,lrap,", "")
     for words, message in (
         (f"{EVALUATE} --k 1,2", "--metrics differs: p@3 in the checkpoint, p@2 now"),
@@ -168,7 +168,7 @@ def test_resume_refuses_other_options_and_inputs(half_way: Path, refused: Run) -
         ),
         (EVALUATE.replace(" m ", " other.npz "), f"SCORES differs: {folder}/m_indices"),
     ):
-        expected = f"kept: holds a checkpoint of another run; {message}"
+        expected = f"kept: contains a checkpoint of another run; {message}"
         assert refused(f"{words} --checkpoint kept --resume").startswith(expected)
     assert {path: path.read_bytes() for path in half_way.iterdir()} == before
 
@@ -180,7 +180,7 @@ def test_resume_refuses_changed_inputs(half_way: Path, refused: Run, run: Run) -
         stat = Path(name).stat()
         os.utime(name, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
         message = (
-            rf"kept: holds a checkpoint of another run; {role} differs: "
+            rf"kept: contains a checkpoint of another run; {role} differs: "
             rf"(\S*/{name}) \((\d+) bytes of \S+ \S+ UTC\) in the checkpoint, "
             r"\1 \(\2 bytes of \S+ \S+ UTC\) now"
         )
@@ -210,7 +210,7 @@ def test_resume_refuses_damaged_checkpoints(half_way: Path, refused: Run, run: R
 def test_checkpoint_refuses_unsuitable_folders(inputs: Path, refused: Run) -> None:
     Path("file").touch()
     assert refused(f"{EVALUATE} --checkpoint file").startswith("file: ")
-    message = ".: Y_test.npz in it is an input; expected a folder of its own"
+    message = ".: Y_test.npz in it is an input; give another folder"
     assert refused("evaluate Y_test.npz m --checkpoint .") == message
-    message = "--resume: needs --checkpoint, the folder of what was counted"
+    message = "--resume: needs --checkpoint, the folder with the earlier counts"
     assert refused(f"{EVALUATE} --resume") == message

@@ -52,7 +52,8 @@ def test_convert_keeps_a_truth_in_every_format(
         is_zipped = Path(f"there{ending}").read_bytes().startswith(b"\x1f\x8b")
         assert is_zipped is ending.endswith(".gz")
     message = (
-        "o_indices.npy: a top-k list holds no relevant labels; expected a name that ends in .npz, "
+        "o_indices.npy: a top-k list cannot contain relevant labels; "
+        "expected a name that ends in .npz, "
     )
     assert refused(f"convert {path} o_indices.npy --kind truth").startswith(message)
     assert not [*folder.glob("o*")]
@@ -150,11 +151,11 @@ def test_convert_joins_shards_to_one_list(
     [
         (
             "Y.npz Y --kind truth",
-            "Y: its name does not tell a format that is written",
+            "Y: its ending is not that of a format that can be written",
         ),
         (
             "Y.npz Z.npz",
-            "Y.npz: a SciPy sparse matrix may hold truth or scores; expected --kind",
+            "Y.npz: a SciPy sparse matrix may contain truth or scores; expected --kind",
         ),
         (
             "s.npz Z.txt --kind truth",
@@ -162,11 +163,11 @@ def test_convert_joins_shards_to_one_list(
         ),
         (
             "s.run Z.npz",
-            "s.run: has names; expected --like with the truth that they belong to",
+            "s.run: has names; give --like, the truth of these predictions",
         ),
         (
             "bare_indices.npy Z.txt",
-            "Z.txt: a text file of the Extreme Classification Repository holds no list",
+            "Z.txt: a text file of the Extreme Classification Repository cannot contain a list",
         ),
         (
             "bad_indices.npy Z.parquet",
@@ -257,7 +258,7 @@ def test_fuse_matches_and_writes_names(folder: Path, run: Run) -> None:
     ]
     err = answer(["fuse", "a.run", "b.json", "--output", "out.txt"])[2]
     message = (
-        "no scores with names, as a.run has, are written in this format; "
+        "this format cannot contain scores with names, as a.run has; "
         "expected a name that ends in .npz, .run, .parquet, "
     )
     assert err.startswith(f"xmleval: out.txt: {message}")

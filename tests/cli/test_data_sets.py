@@ -95,7 +95,7 @@ def test_a_file_with_a_sign_of_equality_needs_no_name(
     assert run(line) == f"{report}\n"
     Path("first/fair.npz").rename("b.npz")
     assert refused(line) == (
-        "a=b.npz: is there, and b.npz is, too; write ./a=b.npz for the first, or rename it"
+        "a=b.npz: both a=b.npz and b.npz exist; write ./a=b.npz for the first, or rename it"
     )
 
 
@@ -110,7 +110,7 @@ def test_a_file_with_a_sign_of_equality_needs_no_name(
         (f"compare {BY_NAME} --model good='{{}}/x.npz'", "--model good is given twice"),
         (f"compare {TRUTHS} --model a=a.npz --model b=b.npz", "--model a=a.npz is one file for 2"),
         ("compare --truth Y_first.npz --model a=b", "'Y_first.npz' has no name; expected NAME"),
-        ("compare Y_first.npz a=first/good.npz a=first/fair.npz", "has the name a, as"),
+        ("compare Y_first.npz a=first/good.npz a=first/fair.npz", "has the same name as"),
         ("rank", "Missing argument 'RESULTS...'"),
         ("evaluate Y_first.npz first/good.npz --percent --format json", "--percent: is for tables"),
         ("evaluate Y_first.npz first/good.npz --rows models", "--rows: 'models' have no rows"),
@@ -127,7 +127,10 @@ def test_options_of_an_evaluation_are_refused_with_results(
         run(f"evaluate Y_{name}.npz {name}/good.npz {name}/fair.npz --output {name}.json")
     for command in ("compare", "rank"):
         message = refused(f"{command} first.json second.json --train first/train.npz")
-        assert "is for truths and models; these are results, computed before" in message
+        assert (
+            "is for truths and models, but these results are computed already; leave it out"
+            in message
+        )
 
 
 def test_values_of_a_page_are_those_of_the_table(run: Run) -> None:
@@ -156,7 +159,7 @@ def test_names_and_places_of_data_sets_reach_all_files(run: Run, refused: Run) -
     table = run("compare first.json other=second.json --metrics p@1")
     assert "\nother " in table
     assert refused("compare first.json second.json --k 1") == (
-        "--k: chooses among measures; give metrics, too"
+        "--k: has no effect without metrics; give metrics, too"
     )
     groups = run(f"compare {BY_NAME} --metrics p@1 --row-groups '{{}}/groups.txt' --format json")
     for data_set in json.loads(groups)["data_sets"].values():

@@ -119,8 +119,8 @@ def test_excluded_label_beyond_those_of_some_rows_changes_nothing(
     pq.write_table(pa.table(columns), folder / "scores.parquet")
     line = f"evaluate truth.npz scores.parquet --metrics p@1,p@2 --memory {memory}"
     expected = json_of(line)["values"]
-    note = "exclude: 0 of 1 pair is of a relevant or predicted label; the others matter only to"
-    note += " measures of all labels"
+    note = "exclude: 0 of 1 pair has a relevant or predicted label; the other pairs affect only "
+    note += "measures of all labels"
     for label in (0, 4, 5, 6, 8):  # none of them is listed in row 0
         (folder / "pairs.txt").write_text(f"0 {label}\n")
         contents = json_of(f"{line} --exclude pairs.txt")

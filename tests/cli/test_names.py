@@ -129,7 +129,7 @@ def test_scores_that_look_swapped_with_the_truth_are_noted(
         for path, report in zip(paths, reports.values(), strict=True):
             notes = []
             if is_noted:
-                notes = [f"{truth}: its grades are fractions, and the scores of {path} are {WHOLE}"]
+                notes = [f"{truth}: its grades are fractions, but the scores of {path} are {WHOLE}"]
             assert report["notes"] == notes
     truth = write(folder / "t", graded, **options)
     scores = write(folder / "s", fractions, **options)

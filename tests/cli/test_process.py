@@ -196,7 +196,7 @@ def test_output_never_takes_the_place_of_an_input(folder: Path, refused: Run, ru
     for line in INPUTS.strip().splitlines():
         assert "is an input; expected another file for the output" in refused(line), line
     line = "evaluate Y_test.npz m --save one --output ./one"
-    assert refused(line).startswith("two outputs have one name; see `xmleval ")
+    assert refused(line).startswith("two outputs have the same name; see `xmleval ")
     assert contents(folder) == before
 
 

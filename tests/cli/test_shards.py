@@ -132,17 +132,17 @@ def test_states_of_several_scores_are_named_after_them(
     names = {"s_a_0.npz.npz", "s_other_a_0.npz.npz", "a_0.state", "m_indices.state"}
     assert {str(path) for path in {*Path().iterdir()} - before} == names
     line = "evaluate Y_test.npz a_0.npz b_0.npz --metrics p@1 --save"
-    assert refused(f"{line} {{}}_0 --output a_0_0").startswith("two outputs have one name")
+    assert refused(f"{line} {{}}_0 --output a_0_0").startswith("two outputs have the same name")
     message = refused(f"{line} {{}}.npz")
     assert message == "a_0.npz: is an input; expected another file for the output"
 
 
 TRUTH_FILES = "T_9.npz T_10.npz T_11.npz"
 SCORE_FILES = "S_9.npz S_10.npz S_11.npz"
-ALONE = "TRUTH would be T_9.npz alone, and T_10.npz one of SCORES; quote the patterns: 'T_*.npz'"
+ALONE = "TRUTH would only be T_9.npz, and T_10.npz one of SCORES; quote the patterns: 'T_*.npz'"
 NOTE = (
-    "S_10.npz: evaluated on T_9.npz, though T_10.npz is there; "
-    "files that follow one another are given as 'T_*.npz' 'S_*.npz'\n"
+    "S_10.npz: evaluated on T_9.npz, although T_10.npz exists; "
+    "give files that follow one another as 'T_*.npz' 'S_*.npz'\n"
 )
 
 
@@ -183,4 +183,4 @@ def test_evaluate_refuses_or_notes_patterns_that_a_shell_expands(
     if note:
         assert note in out
     else:
-        assert "though" not in out
+        assert "although" not in out

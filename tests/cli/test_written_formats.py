@@ -304,11 +304,11 @@ def test_written_lists_keep_every_score_and_the_order_of_equal_ones(folder: Path
 @pytest.mark.parametrize(
     ("key", "label", "ending", "message"),
     [
-        ("q1", "a ", ".jsonl", f"label 'a ' has a blank at an end, which {DOCUMENTS}"),
-        (" q1", "a", ".csv", f"row ' q1' has a blank at an end, which {DOCUMENTS}"),
+        ("q1", "a ", ".jsonl", f"label 'a ' begins or ends with a blank, which {DOCUMENTS}"),
+        (" q1", "a", ".csv", f"row ' q1' begins or ends with a blank, which {DOCUMENTS}"),
         ("q\n1", "a", ".csv", "row 'q\\n1' has a line break, which CSV does not keep; rename it"),
-        ("q 1", "a", ".run", "'q 1' is not one word, as TREC's files need"),
-        ("q1", "a b", ".run", "'a b' is not one word, as TREC's files need"),
+        ("q 1", "a", ".run", "'q 1' is not one word, which TREC files need"),
+        ("q1", "a b", ".run", "'a b' is not one word, which TREC files need"),
     ],
 )
 def test_convert_refuses_names_that_a_format_does_not_keep(
@@ -323,26 +323,26 @@ def test_convert_refuses_names_that_a_format_does_not_keep(
 
 def test_convert_notes_what_a_format_does_not_keep_of_a_truth(folder: Path) -> None:
     Path("Y.qrels").write_text("q1 0 a 2\nq1 0 b 0\nq2 0 c 1\nq2 0 d -1\n")
-    lost = "which averages over labels count; --labels lists all"
+    lost = "but averages over labels count them; give --labels, the names of all"
     for ending in (".csv", ".jsonl", ".parquet"):
         notes = answer(f"convert Y.qrels out{ending} --kind truth".split())[2].splitlines()
         assert notes == [
             "xmleval: Y.qrels: grades are written as relevant or not",
-            f"xmleval: out{ending}: 2 labels that no row has are not in it, {lost}",
+            f"xmleval: out{ending}: 2 labels without rows are not in it, {lost}",
         ]
     done("convert Y.qrels out.qrels --kind truth")
     assert "q1 0 b 0\n" in Path("out.qrels").read_text()
     sp.save_npz("Y.npz", sp.csr_array(np.eye(2, 3)))
     _, _, err = answer(["convert", "Y.npz", "out.csv", "--kind", "truth"])
-    assert err == f"xmleval: out.csv: 1 label that no row has is not in it, {lost}\n"
+    assert err == f"xmleval: out.csv: 1 label without rows is not in it, {lost}\n"
 
 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
         ({"row_names": ["q1", "q1"]}, "row_names has 'q1' twice"),
-        ({"row_names": ["q1"]}, "2 rows with 1 names"),
-        ({"label_names": ["a"]}, "2 labels with 1 names"),
+        ({"row_names": ["q1"]}, "2 rows, but 1 names"),
+        ({"label_names": ["a"]}, "2 labels, but 1 names"),
         ({"label_names": [1, 2]}, "int64 of shape (2,)"),
     ],
 )
@@ -355,9 +355,7 @@ def test_evaluate_refuses_names_that_do_not_fit_their_matrix(
         members: dict[str, Any] = {**matrix, **names}
         np.savez("m.npz", **members)
     Path("Y.qrels").write_text("q1 0 a 1\nq2 0 b 1\n")
-    expected = (
-        "expected a sparse matrix with texts 'row_names' or 'label_names', each once, beside it"
-    )
+    expected = "expected a sparse matrix with arrays 'row_names' or 'label_names' of distinct texts"
     text = refused("evaluate Y.qrels m.npz --metrics p@1")
     assert text.startswith("m.npz: ")
     assert text.endswith(f"{message}; {expected}")

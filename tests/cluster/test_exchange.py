@@ -58,7 +58,7 @@ def test_run_goes_on_with_the_parts_that_are_stored(folder: Path) -> None:
     whole = count(None)
     with pytest.raises(KeyboardInterrupt), locked_for_run(folder, resume=False):
         count(folder, Interrupted())
-    message = "holds parts of this run; resume it, or remove them"
+    message = "contains parts of this run; resume the run, or remove them"
     with pytest.raises(ValueError, match=message), locked_for_run(folder, resume=False):
         pass
     with locked_for_run(folder, resume=True) as n_stored:

@@ -99,7 +99,7 @@ def test_progress_is_shown_as_asked(
 
 
 def test_inputs_in_memory_are_refused(arrays: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="executor: needs files, and exclude= is none"):
+    with pytest.raises(ValueError, match="executor: needs files, but exclude= is not a file"):
         tasks_of(metrics="p@1", exclude=arrays["Y"])
 
 

@@ -102,7 +102,7 @@ def test_run_goes_on_from_object_storage(
         assert refused(line) == "the cluster is gone"
     n_stored = len(parts())
     assert n_stored
-    assert "holds parts of this run; resume it" in refused(line)
+    assert "contains parts of this run; resume the run" in refused(line)
     code, out, err = answer(shlex.split(f"{line} --resume"))
     assert code == 0
     resumed = re.search(r"s3://bucket/run: resumed with (\d+) parts of m_\*", err)

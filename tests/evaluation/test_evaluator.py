@@ -197,7 +197,7 @@ def test_evaluator_shows_measures_rows_and_labels_and_merges_only_evaluators() -
     evaluator.update(np.eye(9), np.eye(9))
     evaluator.reset()
     assert evaluator.n_rows == 0
-    with pytest.raises(ValueError, match="nothing was counted yet"):
+    with pytest.raises(ValueError, match="nothing is counted yet"):
         evaluator.compute()
 
 

@@ -172,7 +172,7 @@ def test_shares_of_label_groups_add_up_or_are_undefined(
 
 
 def test_groups_note_short_lists_and_refuse_changes() -> None:
-    note = "lists hold few labels of a group ("
+    note = "lists have few labels of a group ("
     for metrics, is_noted in (("p@3", True), (["gini@3", "f1.samples@3", "ece@3"], False)):
         options: Any = {"metrics": metrics, "conventions": "link=sigmoid", "label_groups": NAMES}
         notes = evaluate(TRUTH, LISTS, **options).notes
@@ -311,7 +311,7 @@ def test_values_are_kept_of_the_named_measures(
     if rows:
         expected = {name: whole.per_row()[name] for name in rows}
         np.testing.assert_equal(report.per_row(), expected)
-    with pytest.raises(ValueError, match="per_label: none of lrap has values by label"):
+    with pytest.raises(ValueError, match="per_label: no measure has values by label: lrap"):
         evaluate(TRUTH, SCORES, metrics=["p@1", "lrap"], per_label=["lrap"])
 
 

@@ -87,7 +87,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"metrics": ["p@1", "hamming_loss"], "decision": "top1"},
         {"metrics": ["p@1", "hamming_loss"], "decision": "top1"},
     ),
-    "p@1 cannot be merged by name of labels: labels without a score have one": (
+    "p@1 cannot be merged by name of labels: unlisted labels have a score": (
         {"metrics": ["p@1"], "conventions": "unlisted=0"},
         {"metrics": ["p@1"], "conventions": "unlisted=0"},
     ),
@@ -116,7 +116,7 @@ def test_equal_scores_of_columns_in_another_order_are_refused(tmp_path: Path) ->
         return evaluator
 
     tied = [0.5, 0.5]
-    message = "merge: p@1 cannot be merged by name of labels: equal scores rank by the numbers"
+    message = "merge: p@1 cannot be merged by name of labels: equal scores rank by the number"
     other = evaluator(["b", "a"], tied)
     other.save(tmp_path / "other")
     for same in (other, Evaluator.load(tmp_path / "other")):
@@ -133,7 +133,7 @@ def test_equal_scores_of_irrelevant_labels_matter_by_label() -> None:
         evaluator.update(np.zeros((2, 2)), np.full((2, 2), 0.5))
         return evaluator
 
-    with pytest.raises(ValueError, match="equal scores rank by the numbers"):
+    with pytest.raises(ValueError, match="equal scores rank by the number"):
         evaluator(["a", "b"]).merge(evaluator(["b", "a"]))
 
 
@@ -149,7 +149,7 @@ def test_predictions_of_unknown_labels_count_as_wrong_where_that_is_exact() -> N
     for _ in range(2):
         whole.update([["a"], ["a"]], [{"x": 0.9, "a": 0.5}, {"a": 0.9}])
     assert dict(merged) == dict(whole.compute())
-    note = "labels that one of the merged states predicted and did not know count as wrong"
+    note = "labels that a merged state predicted but did not know count as wrong"
     assert any(note in each for each in merged.notes)
     for metric in ("f1.macro@1", "auc.micro"):
         message = f"{metric} cannot be merged by name of labels: a state predicted labels that"

@@ -26,8 +26,8 @@ LOGITS = SCORES * 6 - 3
 LISTED = sp.csr_array((SCORES.ravel(), TOP.ravel(), range(0, 4 * M + 1, 4)), FROM_1.shape)
 TRAIN = sp.csr_array((rng.random((90, N_LABELS)) < 0.4).astype(np.float32))
 IDS = "id 0 occurs nowhere, and ids 1 to 11 do: if ids count from 1, subtract 1"
-SAME = "y_train= has the labels of the truth itself; give those of the rows of training"
-LINK = 'conventions="link=sigmoid" is for logits, and all scores are within 0 and 1'
+SAME = "y_train= has the labels of the truth itself; give the labels of the training rows"
+LINK = 'conventions="link=sigmoid" is for logits, but all scores are within 0 and 1'
 
 
 @pytest.fixture(autouse=True)

@@ -94,7 +94,7 @@ def test_merge_refuses_keys_that_both_have_in_any_order(tmp_path: Path) -> None:
         return Evaluator.load(tmp_path / "state")
 
     message = (
-        "^merge: (1 row has|2 rows have) probably the same keys? here and there; "
+        "^merge: (1 row probably has|2 rows probably have) the same keys? in both; "
         "count each row once"
     )
     changes: list[Change] = [lambda unchanged: unchanged, *COPIES.values(), reloaded]
@@ -193,7 +193,7 @@ def test_states_of_shards_with_the_same_ids_are_not_merged(
         truth, scores = write_rows(form, folder, name, keys)
         run(f"evaluate {truth} {scores} --metrics p@1 --labels {names} --save {name}.state")
     message = refused("merge 0.state 1.state 2.state")
-    assert "1.state: 1 row has probably the same key here and there; count each row once" in message
+    assert "1.state: 1 row probably has the same key in both; count each row once" in message
     third = Evaluator.load("2.state")
     rest = Evaluator.load("rest.state")
     assert third.merge(rest).n_rows == 7

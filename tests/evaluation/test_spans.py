@@ -46,7 +46,7 @@ def with_more_rows(evaluator: Evaluator) -> Evaluator:
 def test_rows_are_not_merged_twice(reloaded: Change) -> None:
     evaluator = counting(slice(0, 4), slice(4, 6))
     before = evaluator.compute().to_json()
-    message = "^merge: 6 rows that both hold are counted already; count each row once$"
+    message = "^merge: 6 rows of both are counted already; count each row once$"
     changes: list[Change] = [
         lambda unchanged: unchanged,
         *COPIES.values(),
@@ -87,7 +87,7 @@ def test_copies_of_an_evaluator_without_rows_are_merged(reloaded: Change) -> Non
         second.update(TRUTH[:0], SCORES[:0])
         second.update(TRUTH[4:], SCORES[4:])
         assert first.merge(second).compute() == expected
-        with pytest.raises(ValueError, match=r"^merge: 2 rows that both hold are counted already"):
+        with pytest.raises(ValueError, match=r"^merge: 2 rows of both are counted already"):
             first.merge(second)
         assert template.n_rows == 0
 

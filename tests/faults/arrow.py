@@ -12,7 +12,7 @@ from tests.faults.fault import Fault
 from tests.made_tables import ENDINGS, lists, save
 
 COLUMNS: list[tuple[dict[str, Any], str, str]] = [
-    ({"a": ["x"], "b": ["y"]}, "truth", "no column holds labels; the columns are 'a', 'b'..."),
+    ({"a": ["x"], "b": ["y"]}, "truth", "no column has labels; the columns are 'a', 'b'..."),
     (
         {"row": [1], "instance": [1], "label": [1]},
         "truth",
@@ -20,7 +20,7 @@ COLUMNS: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"labels": [[1]], "scores": [[0.5]]}, "truth", "a column 'scores' in what should be..."),
     ({"row": [0], "label": [1]}, "scores", "no column 'score' beside 'label'..."),
-    ({"labels": [1, 2]}, "truth", "column 'labels' holds no lists..."),
+    ({"labels": [1, 2]}, "truth", "column 'labels' has no lists..."),
     ({"labels": [[0.5]]}, "truth", "column 'labels' holds double, not integers..."),
     ({"row": ["a"], "label": [1]}, "truth", "column 'row' holds string, names..."),
     (

@@ -17,7 +17,7 @@ from tests.made_files import make_scores, make_truth, npy, npz, qrels, trec_run
 
 PEAK = 6 << 20
 UNPACKED = 16 << 20
-NEEDS = "expected at most 896 KiB, the share of --memory 1 MiB for what is not read in pieces"
+NEEDS = "above the limit of 896 KiB, a share of --memory 1 MiB; give more --memory"
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def test_weights_in_any_form_of_a_text(folder: Path) -> None:
         assert read_inverse_propensity(folder / "q").tolist() == [12.5, 9.5, 1000]
     (folder / "q").write_text("1.5\n\n\n2.5\n")
     with pytest.raises(
-        ValueError, match=r"q: line 2 is blank; leave no .*; expected one inverse prop"
+        ValueError, match=r"q: line 2 is blank; remove it; expected one inverse prop"
     ):
         read_inverse_propensity(folder / "q")
 

@@ -34,7 +34,7 @@ def test_lines_that_csv_cannot_read_are_refused() -> None:
     Path("g.txt").write_bytes(b"0,a\r1,b\r2,c\n")
     code, _, err = answer([*WORDS, "--row-groups", "g.txt"])
     assert (code, err.count("\n")) == (2, 1)
-    assert "g.txt: line 1: a carriage return within it; save the file with lines that end in" in err
+    assert "g.txt: line 1: it has a carriage return; save the file with lines that end in" in err
 
 
 def test_outputs_that_are_mounts_are_written_in_place(monkeypatch: Any) -> None:

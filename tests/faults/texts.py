@@ -44,7 +44,7 @@ SCORES = [
     (
         "3 5\n0:1\n1:1 006:0.5\n2:1\n",
         "line 3: '006' has a leading zero, as codes have; "
-        "ids are whole numbers, and NAME.lines and .csv may hold names",
+        "ids are whole numbers; give names as NAME.lines or .csv",
     ),
     ("1 5\n18446744073709551617:1\n", "line 2: label id 18446744073709551617 is not in 0..4"),
     ("3 5\n0:1\n1:1\n", "2 rows where the header promises 3"),
@@ -69,7 +69,7 @@ TRUTHS = [
     ("x.txt", "1 9 5\n4 qid:1 1:1\n", "line 2: 'qid:1' is not feature:value"),
     ("x.txt", "3 9 5\n4 1:1\n", FEWER.format(3)),
     ("x.txt", "1 9 5\n1 1:2:3 4\n2\n", f"line 3: {MORE.format(1)}"),
-    ("x.svm", "# only\n\n", "no row in it"),
+    ("x.svm", "# only\n\n", "it has no rows"),
     ("x.svm", "1 1:1 qid:3\n", "line 1: 'qid:3' is not feature:value"),
     ("x.svm", "qid:3 qid:4 1:1\n", "line 1: 'qid:4' is not feature:value"),
     (
@@ -110,7 +110,7 @@ FAULTS = [
     Fault(
         "x.txt",
         b"1 2 3\n0 1:1\n",
-        "line 1: header '1 2 3' of three integers, as above labels...",
+        "line 1: header '1 2 3' has three integers, as in files of labels...",
         ("scores",),
     ),
     *(

@@ -290,10 +290,10 @@ def test_plot_draws_into_given_axes() -> None:
     axes = Figure().subplots(1, 2)
     assert compared().plot("cutoffs", metrics=["p", "ndcg"], ax=axes)[0] is axes[0]
     assert axes[0].lines
-    with pytest.raises(ValueError, match="ax: has 2 axes, and the figure 1 panel"):
+    with pytest.raises(ValueError, match="ax: has 2 axes, but the figure has 1 panel"):
         compared().plot("cutoffs", metrics="p", ax=axes)
     wrong: Any = "axes"
-    with pytest.raises(ValueError, match="ax: str is no Axes"):
+    with pytest.raises(ValueError, match="ax: str is not an Axes"):
         rank(TWO_MODELS, "p@1").plot(ax=wrong)
 
 
@@ -359,7 +359,7 @@ def test_plot_draws_a_critical_difference_diagram_a_measure(
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("rok", "kind: 'rok' is no figure; did you mean roc"),
+        ("rok", "kind: 'rok' is not a figure; did you mean roc"),
         ("roc", "kind: 'roc' needs scores, and curve_points="),
         ("cutoffs", "kind: 'cutoffs' needs measures at two cutoffs"),
         ("labels", "kind: 'labels' needs two models"),

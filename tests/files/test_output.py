@@ -206,9 +206,7 @@ def test_scores_that_find_no_room_name_the_folder_and_the_option(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(os, "pwritev", refuse)
     message = refused("evaluate Y.npz m --metrics auc.micro,ap.macro --memory 1KB")
-    kept = (
-        "what was counted before is kept; set TMPDIR to a folder with free space, or raise --memory"
-    )
+    kept = "earlier counts are kept; set TMPDIR to a folder with free space, or raise --memory"
     cause = rf"No space left on device, while \d+ bytes were spilled; {kept}"
     assert re.fullmatch(f"{re.escape(str(tmp_path))}: {cause}", message), message
 

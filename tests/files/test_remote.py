@@ -251,7 +251,7 @@ def test_remote_read_receives_only_its_range(web: Web, refused: Any) -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert re.search(r"cannot be read: \d+ bytes came of \d+ from byte 0 on", message)
+    assert re.search(r"cannot be read: received \d+ of \d+ bytes from byte 0 on", message)
     assert web.sent < 1 << 28
     assert peak < 1 << 26
 
@@ -271,7 +271,7 @@ def test_remote_errors_are_reported_in_one_line(web: Web, refused: Any) -> None:
     web.statuses.clear()
     web.ranges = False
     assert refused(f"evaluate {web.url}/{scores} {web.url}/{scores}").endswith(
-        "not send it by ranges; download it first"
+        "not send byte ranges; download it first"
     )
 
 

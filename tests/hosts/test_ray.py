@@ -70,7 +70,7 @@ def test_evaluate_blocks_gives_the_bytes_of_one_machine() -> None:
     bad = [*blocks[:2], (truth[50:130], (np.full((80, 2), 77), None))]
     with pytest.raises(ValueError, match=r"y_score: row 50: label id 77 is not in 0\.\.29"):
         evaluate_blocks(bad, metrics="p@1")
-    with pytest.raises(ValueError, match=r"blocks: int is not \(y_true, y_score\)"):
+    with pytest.raises(ValueError, match=r"blocks: int is neither \(y_true, y_score\)"):
         evaluate_blocks([3], metrics="p@1")
 
 

@@ -82,7 +82,7 @@ HITS = [
 HIT_TAGS = [["c"], ["b"], ["b"], ["x"]]
 HIT_LISTS = [[[hit["label"], hit["score"]]] for hit in HITS]
 FOUR_SCORES = np.c_[S, S[:, :1] / 2]
-OF_CLASSES = "of label ids, give {} with n_labels=, the number of labels"
+OF_CLASSES = "for label ids, give {} with n_labels=, the number of labels"
 CASES: dict[str, Callable[[], Case]] = {
     "classes": lambda: Case(
         {"y_true": CLASSES, "y_score": S},
@@ -96,7 +96,7 @@ CASES: dict[str, Callable[[], Case]] = {
     ),
     "classes in a list": lambda: Case(
         {"y_true": CLASSES.tolist(), "y_score": S},
-        "where it is the only one, give [2]",
+        "if it is the only label, give [2]",
         ids(),
     ),
     "a column of classes": lambda: Case(
@@ -121,33 +121,32 @@ CASES: dict[str, Callable[[], Case]] = {
     ),
     "classes of one label": lambda: Case(
         {"y_true": Y[:, 0], "y_score": S[:, :1], "metrics": ["auc.micro"]},
-        "of one label, give y_true[:, None]",
+        "for one label, give y_true[:, None]",
         {"y_true": Y[:, :1], "y_score": S[:, :1], "metrics": ["auc.micro"]},
     ),
     "lists of integer ids without a number of labels": lambda: Case(
         {"y_true": [*NUMBERED_TRUTH.values()], "y_score": [*NUMBERED.values()]},
-        "does not tell what labels there are; "
-        "give n_labels=, their number, or labels=, a list of all",
+        "the labels are not known; give n_labels=, their number, or labels=, a list of all",
         {"y_true": NUMBERED_TRUTH, "y_score": NUMBERED, "labels": [10, 20, 30]},
     ),
     "lists of integer ids that may be names": lambda: Case(
         {"y_true": [*NUMBERED_TRUTH.values()], "y_score": [*NUMBERED.values()]},
-        "or ids as text, '10' for 10, which are names",
+        "or give ids as text, '10' for 10, to read them as names",
         {"y_true": TEXT_TRUTH, "y_score": run_with(["10", "20", "30"])},
     ),
     "digits for ids": lambda: Case(
         {"y_true": Y, "y_score": [dict(zip("012", row, strict=True)) for row in S]},
-        "'0' is text: as an integer, it is an id",
+        "'0' is text: if it is an id, give an integer",
         {"y_true": Y, "y_score": [dict(enumerate(row)) for row in S], "n_labels": 3},
     ),
     "a first row without a list": lambda: Case(
         {"y_true": [None, *TAGS[1:]], "y_score": LISTS},
-        "row 0: None is not a list of labels; give [] where there are none, or leave the row out",
+        "row 0: None is not a list of labels; give [] if there are none, or leave the row out",
         {"y_true": TAGS, "y_score": LISTS},
     ),
     "text that prints lists": lambda: Case(
         {"y_true": [*map(str, TAGS)], "y_score": LISTS},
-        "ast.literal_eval makes a list of it",
+        "convert it with ast.literal_eval",
         {"y_true": TAGS, "y_score": LISTS},
     ),
     "a series by row and label": lambda: Case(
@@ -157,17 +156,17 @@ CASES: dict[str, Callable[[], Case]] = {
     ),
     "groups of pandas": lambda: Case(
         {"y_true": grouped(), "y_score": RUN},
-        "a SeriesGroupBy is no list; .agg(list) of its column of labels makes one",
+        "a SeriesGroupBy is not a list; call .agg(list) on its column of labels",
         {"y_true": grouped().agg(list), "y_score": RUN},
     ),
     "records": lambda: Case(
         {"y_true": [{"tags": tags, "text": "t"} for tags in TAGS], "y_score": LISTS},
-        "of records with lists, give [record['tags'] for record in y_true]",
+        "for records with lists, give [record['tags'] for record in y_true]",
         {"y_true": TAGS, "y_score": LISTS},
     ),
     "single hits": lambda: Case(
         {"y_true": HIT_TAGS, "y_score": HITS},
-        "a single label with its score is given as [[hit] for hit in y_score]",
+        "for a single label with its score, give [[hit] for hit in y_score]",
         {"y_true": HIT_TAGS, "y_score": HIT_LISTS},
     ),
     "rows in a tuple": lambda: Case(
@@ -187,7 +186,7 @@ CASES: dict[str, Callable[[], Case]] = {
     ),
     "predict_proba as one array": lambda: Case(
         {"y_true": Y, "y_score": np.array(proba())},
-        "class 1 are y_score[:, :, 1].T",
+        "give y_score[:, :, 1].T, the scores of class 1",
         {"y_true": Y, "y_score": np.array(proba())[:, :, 1].T},
     ),
     "sparse batches": lambda: Case(
@@ -200,18 +199,18 @@ CASES: dict[str, Callable[[], Case]] = {
             "y_true": pandas().Series(TAGS),
             "y_score": pandas().Series(LISTS, index=[*"wxyz"]),
         },
-        "row 'w' is not one of y_true; "
-        "where the order is the same, give both after reset_index(drop=True)",
+        "row 'w' is not in y_true; "
+        "if both have the same order, call reset_index(drop=True) on both",
         {"y_true": pandas().Series(TAGS), "y_score": pandas().Series(LISTS)},
     ),
     "labels that are judged -1": lambda: Case(
         {"y_true": 2 * Y - 1, "y_score": S},
-        "give 0 where it means not relevant",
+        "give 0 if it means not relevant",
         {"y_true": Y, "y_score": S},
     ),
     "lists of ids of one label": lambda: Case(
         {"y_true": [[0], [1], [1], [0]], "y_score": S},
-        "where y_true lists label ids, give n_labels=",
+        "if y_true lists label ids, give n_labels=",
         ids(),
     ),
 }
@@ -280,7 +279,7 @@ def test_compare_refuses_models_before_the_truth(truth: Any) -> None:
 )
 def test_unknown_names_that_differ_in_spelling_alone_are_noted(name: str, true_name: str) -> None:
     note = (
-        "1 unknown label differs from the truth's in spelling alone, "
+        "1 unknown label differs only in spelling from labels of the truth, "
         f"such as {name!r} for {true_name!r}; "
     )
     truth = [[true_name], ["b"]]
@@ -295,9 +294,9 @@ def test_unknown_names_that_differ_in_spelling_alone_are_noted(name: str, true_n
     ):
         report = evaluate(y_true, y_score, metrics=["p@1"])
         notes = [each for each in report.notes if note in each]
-        assert notes == [f"y_score: {note}rename it where the same is meant"]
+        assert notes == [f"y_score: {note}rename it if it means the same"]
 
-    message = re.escape(f"is not one of the 1 given ones, but {true_name!r} is;")
+    message = re.escape(f"is not one of the 1 listed labels, but {true_name!r} is;")
     with pytest.raises(ValueError, match=message):
         evaluate([[name]], [[true_name]], labels=[true_name], metrics=["p@1"])
     report = evaluate([["a"]], [["b"]], metrics=["p@1"])
@@ -321,7 +320,7 @@ def test_digits_next_to_listed_names_are_noted() -> None:
     report = evaluate(Y[:2], scores, **options)
     note = "y_score: '0' is text, which is a name; integers are places in labels="
     assert note in report.notes
-    message = "it is text: as an integer, it is a place in the list"
+    message = "it is text: as an integer, it would be a place in the list"
     with pytest.raises(ValueError, match=message):
         evaluate(scores, S[:2], conventions="gains=linear", **options)
     by_place = [{0: 0.9, 1: 0.1}, {1: 0.5}]
@@ -343,7 +342,7 @@ def test_other_sequences_are_lists() -> None:
 def test_scan_joins_rows_in_another_order_by_the_keyword_of_the_message() -> None:
     Path("t.csv").write_text("text,tags\ny,a\nx,b\n")
     Path("s.csv").write_text("text,predicted\nx,b\ny,a\n")
-    message = r"in another order; scan\(path, instance='text'\) joins the rows$"
+    message = r"as column 'text' shows; match rows by it with scan\(path, instance='text'\)$"
     with pytest.raises(ValueError, match=message):
         evaluate("t.csv", "s.csv", metrics=["p@1"])
     truth = scan("t.csv", instance="text")

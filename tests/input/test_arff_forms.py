@@ -117,7 +117,7 @@ def test_names_are_matched_as_written_before_they_are_unescaped(folder: Path) ->
     for name in ("a\\'b", "a'b", "b"):
         write_labels(name)
         with pytest.raises(
-            ValueError, match="is not the name of one attribute and of one label in XML"
+            ValueError, match="must be the name of one attribute and of one label in XML"
         ):
             read_truth("a.arff")
 
@@ -125,7 +125,7 @@ def test_names_are_matched_as_written_before_they_are_unescaped(folder: Path) ->
 def test_name_with_a_blank_needs_quotes(folder: Path) -> None:
     write_labels("Beach", "Fall foliage")
     Path("a.arff").write_text(SCENE)
-    with pytest.raises(ValueError, match="'Fall foliage' is not the name of one attribute"):
+    with pytest.raises(ValueError, match="'Fall foliage' must be the name of one attribute"):
         read_truth("a.arff")
     Path("a.arff").write_text(SCENE.replace("Fall foliage", "'Fall foliage'"))
     assert rows_of(read_truth("a.arff")) == [[0]]

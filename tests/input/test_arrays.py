@@ -154,13 +154,13 @@ def test_names_without_a_known_format_are_refused(refused: Any) -> None:
     with pytest.raises(FileNotFoundError, match="expected a file with its ending"):
         read_truth("Y")
     Path("Y.npz").rename("Y.dat")
-    assert "Y.dat: its name does not tell its format" in refused("stats Y.dat")
+    assert "Y.dat: its format is not known from its name" in refused("stats Y.dat")
     assert read_truth(scan("Y.dat", format="npz")).shape == DENSE.shape
     np.save("ranked.npy", LABELS)
     with pytest.raises(ValueError, match=r"ranked\.npy: .*_indices\.npy"):
         read_scores("ranked.npy")
     np.save("m_indices.npy", LABELS)
-    with pytest.raises(ValueError, match="a top-k list holds no truth"):
+    with pytest.raises(ValueError, match="a top-k list cannot contain truth"):
         read_truth("m_indices.npy")
 
 
@@ -202,7 +202,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     (
         "m.npz",
         {"labels": np.eye(2, dtype=int), "scores": np.eye(2) / 4},
-        "'labels' may be ids of labels, or",
+        "'labels' may be label ids, or",
     ),
     (
         "m.npz",
@@ -215,7 +215,7 @@ REFUSED: list[tuple[str, Any, str]] = [
         "scores is float64 of shape (4,); expected scores of all labels",
     ),
     ("m.npy", DENSE.astype(int), "int64 of shape (4, 4); expected scores of all labels, floating"),
-    ("m.npy", np.ones((4, 0)), "float64 of shape (4, 0), without a label; expected scores"),
+    ("m.npy", np.ones((4, 0)), "float64 of shape (4, 0), and has no labels; expected scores"),
     ("m.npy", SCORED[:3], "3 rows do not match the 4 of T.npy"),
     ("m.npy", SCORED[:, :3], "3 labels do not match the 4 of T.npy"),
     ("m.npy", np.where(np.arange(4) == 3, np.nan, SCORED), "row 0: score nan is not a number"),

@@ -123,7 +123,7 @@ def test_read_scores_of_fixed_size_lists() -> None:
         read_truth(path)
 
     path = save({"row": [0, 1, 3, 2], "labels": lists()})
-    message = "row 2: row 3, where lists stand in the order of their rows"
+    message = "row 2: row 3, but lists must be in the order of their rows"
     with pytest.raises(ValueError, match=message):
         read_truth(path)
 
@@ -153,7 +153,7 @@ def test_read_arrow_matches_names_of_instances_and_labels() -> None:
     assert scores.n_empty == 1
     assert scores.n_ignored == 1
 
-    message = "row 0: label 'x' is not one of the 1 given ones; labels= must"
+    message = "row 0: label 'x' is not one of the 1 listed labels; labels= must"
     with pytest.raises(ValueError, match=message):
         read_arrow_truth(path, ["y"])
 

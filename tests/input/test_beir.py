@@ -36,8 +36,8 @@ def write_splits(folder: Path, *splits: str) -> None:
     ("splits", "read", "note"),
     [
         (["test"], "test", ""),
-        (["test", "train"], "test", "split test, and not train"),
-        (["test", "train", "dev"], "test", "split test, and not dev, train"),
+        (["test", "train"], "test", "split test, not train"),
+        (["test", "train", "dev"], "test", "split test, not dev, train"),
         (["train"], "train", "split train, the only one"),
     ],
 )
@@ -63,12 +63,12 @@ def test_beir_folder_is_read_by_the_shell(folder: Path) -> None:
     run.write_text("q1 Q0 a 1 0.9 m\nq2 Q0 b 1 0.7 m\n")
     report = json_of(f"evaluate {folder} {run} --metrics p@1")
     assert report["values"]["p@1"] == P_AT_1["test"]
-    assert f"{folder / 'qrels' / 'test.tsv'}: split test, and not dev" in report["notes"]
+    assert f"{folder / 'qrels' / 'test.tsv'}: split test, not dev" in report["notes"]
 
 
 def test_beir_folder_without_test_is_refused_if_splits_are_several(folder: Path) -> None:
     write_splits(folder, "train", "dev")
-    message = "its qrels are of dev, train, and none of test; expected the file of one, such as "
+    message = "its qrels are of dev, train, but not of test; give the file of one, such as "
     with pytest.raises(ValueError, match=f"nfcorpus: {message}.*dev.tsv$"):
         evaluate(folder, RUN, metrics=["p@1"])
     assert evaluate(folder / "qrels" / "train.tsv", RUN, metrics=["p@1"])["p@1"] == 1
@@ -76,7 +76,7 @@ def test_beir_folder_without_test_is_refused_if_splits_are_several(folder: Path)
 
 def test_beir_folder_is_no_training_labels(folder: Path) -> None:
     write_splits(folder, "test")
-    with pytest.raises(ValueError, match="no column holds labels"):
+    with pytest.raises(ValueError, match="no column has labels"):
         evaluate(folder, RUN, metrics=["psp@1"], y_train=folder)
 
 
@@ -101,4 +101,4 @@ def test_beir_folder_of_compressed_files_is_read(folder: Path) -> None:
     report = evaluate(folder, RUN, metrics="p@1")
     assert dict(report) == dict(expected)
     file = folder / "qrels" / "test.tsv.gz"
-    assert report.notes[0] == f"{file}: split test, and not dev"
+    assert report.notes[0] == f"{file}: split test, not dev"

@@ -187,7 +187,7 @@ TURNED_IDS = ["x3", "x1", "x2"]
 UNCLEAR_KEYS = ("index", "file_name", "Unnamed: 0")
 REFUSED: list[tuple[str, Table, Table]] = []
 for name in ("rating", "weight", "value"):
-    message = f"{name!r} may hold judgements"
+    message = f"{name!r} may contain judgements"
     REFUSED.append((message, LONG | {name: [3, 0, 1]}, LONG_SCORES))
 REFUSED.append(
     (
@@ -197,7 +197,7 @@ REFUSED.append(
     )
 )
 for name in UNCLEAR_KEYS:
-    message = f"{name!r} has the values"
+    message = f"as column {name!r} shows"
     REFUSED.append((message, {name: IDS, "labels": TRUE_LISTS}, {name: TURNED_IDS, **TURNED}))
 
 IGNORED: Table = {
@@ -246,7 +246,7 @@ def test_ids_of_one_side_are_noted_or_refused(form: str) -> None:
         (unkeyed, IN_ORDER | ids),
     ):
         if form in FILES:
-            with pytest.raises(ValueError, match="ids"):
+            with pytest.raises(ValueError, match="keys"):
                 evaluate_tables(form, truth, scores, metrics="p@1")
         else:
             values, notes = evaluate_tables(form, truth, scores, metrics="p@1")

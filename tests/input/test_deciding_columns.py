@@ -337,7 +337,7 @@ def test_all_readers_of_tables_name_or_refuse_columns(reader: str, make: str) ->
     run = FRAMES["pandas"](RUN)
     notes = READERS[reader](frame(JUDGED), run)
     assert is_named("verdict", notes)
-    with pytest.raises(ValueError, match="'verdict' may hold judgements"):
+    with pytest.raises(ValueError, match="'verdict' may contain judgements"):
         READERS[reader](frame(RATED), run)
 
 
@@ -350,7 +350,7 @@ def precision_and_notes(form: str, truth: Table, run: Table) -> tuple[float, lis
 def test_table_with_several_models_is_refused(form: str) -> None:
     for column in ("model", "system", "split", "seed"):
         within_rows = {**RUN, column: ["x", "y", "x", "x"]}
-        message = f"{column!r} has several values among the labels of one row"
+        message = f"{column!r} has several values for the labels of one row"
         with pytest.raises(ValueError, match=message):
             precision_and_notes(form, TRUTH, within_rows)
         among_rows = {**RUN, column: ["x", "x", "y", "x"]}
@@ -378,7 +378,7 @@ def test_numbers_may_judge_one_label_a_row(form: str) -> None:
         "label": ["b", "c"],
         "clicked": [0, 1],
     }
-    with pytest.raises(ValueError, match="'clicked' may hold judgements"):
+    with pytest.raises(ValueError, match="'clicked' may contain judgements"):
         precision_and_notes(form, truth, RUN)
     words = {**truth, "clicked": ["no click", "click"]}
     value, _ = precision_and_notes(form, words, RUN)

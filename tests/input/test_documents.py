@@ -242,25 +242,25 @@ def test_cells_that_python_never_prints_are_refused(cell: str) -> None:
     code, _, err = answer(["evaluate", "d.csv", "--metrics", "f1.micro"])
     assert code
     assert "line 2: " in err
-    assert "is no list of labels in JSON or Python" in err
+    assert "is not a list of labels in JSON or Python" in err
 
 
 @pytest.mark.parametrize("relevance", ["inf", "-inf", "1e30", "nan", "0.5", "1_0"])
 def test_judgements_of_a_table_are_whole_numbers(relevance: str, tmp_path: Path) -> None:
     path = tmp_path / "qrels.tsv"
     path.write_text(f"query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t{relevance}\n")
-    with pytest.raises(ValueError, match=r"qrels\.tsv: line 3: [^\n]*no relevance"):
+    with pytest.raises(ValueError, match=r"qrels\.tsv: line 3: [^\n]*is not an integer"):
         evaluate(path, {"q1": {"a": 0.5}}, metrics="p@1")
 
 
 def test_messages_in_python_name_arguments(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text("id,labels\n1,a;b\n")
-    message = r"line 2: 'a;b' may .*; scan\(path, separator=';'\) cuts it"
+    message = r"line 2: 'a;b' may .*; give scan\(path, separator=';'\) for several"
     with pytest.raises(ValueError, match=message):
         evaluate(path, metrics="statistics")
 
     path.write_text("id,topics\n1,a\n")
-    message = r"scan\(path, label=...\), scan\(path, score=...\) and .* name them"
+    message = r"name the column with scan\(path, label=...\), scan\(path, score=...\) or "
     with pytest.raises(ValueError, match=message):
         evaluate(path, metrics="statistics")

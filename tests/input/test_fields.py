@@ -391,7 +391,7 @@ def test_objects_with_scores_behind_others_without_are_refused_in_blocks(
     text = "".join(lines)
     in_blocks, line_by_line = reports_of_objects(text.encode(), "scores", 99)
     assert in_blocks == line_by_line
-    assert "line 6: labels with scores, and others without" in in_blocks
+    assert "line 6: some labels have scores, and others none" in in_blocks
 
 
 @pytest.mark.parametrize(
@@ -474,5 +474,5 @@ def test_judgement_that_is_not_whole_is_refused_in_later_blocks_of_csv(
     lines[21] = "q20,a,0.5"
     Path("y.csv").write_text("\n".join(lines))
     monkeypatch.setattr(input_fields, "BLOCK_BYTES", 99)
-    with pytest.raises(ValueError, match=r"line 22: 0\.5 is no relevance, an integer"):
+    with pytest.raises(ValueError, match=r"line 22: relevance 0\.5 is not an integer"):
         evaluate("y.csv", "y.csv", metrics="p@1")

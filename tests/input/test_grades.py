@@ -87,11 +87,11 @@ REFUSED = [
     ),
     (
         "y.csv m.run",
-        "y.csv: a column 'score' in what should be relevant labels; grades need gains;",
+        "y.csv: column 'score' has scores, but relevant labels are expected; grades need gains;",
     ),
     (
         "docs.jsonl m.run",
-        "docs.jsonl: line 1: 'labels' has scores, in what should be relevant labels;",
+        "docs.jsonl: line 1: 'labels' has scores, but relevant labels are expected;",
     ),
     (
         "large.npz S.npz --gains exp",

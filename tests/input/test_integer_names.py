@@ -83,9 +83,11 @@ def test_integers_read_as_names_are_noted_unless_their_number_is_given() -> None
 def test_integers_beside_names_that_are_no_digits_are_refused() -> None:
     words = {7: {"cat": 1}, 10: {"dog": 1}, 3: {"cat": 1}}
     for truth, run in ((words, RUN), (TRUTH, words)):
-        with pytest.raises(ValueError, match=r"have names and those of .* have none; give labels="):
+        with pytest.raises(
+            ValueError, match=r"have names, but those of .* have none; give labels="
+        ):
             evaluate(truth, run, metrics=["p@1"])
-    with pytest.raises(ValueError, match=r"no row is one of y_true, as 'x' is not"):
+    with pytest.raises(ValueError, match=r"no row key is in y_true, such as 'x'"):
         evaluate(TRUTH, {"x": {30: 0.5}}, metrics=["p@1"])
 
 

@@ -216,14 +216,12 @@ def test_rows_without_judged_cells_count_for_no_share_of_cells() -> None:
 
 def test_marks_without_the_option_are_refused_with_its_name() -> None:
     for truth, mark in ((TRUTH.to_numpy(), '"nan"'), (MARKED.to_numpy(), "-1")):
-        with pytest.raises(
-            ValueError, match=f"where nobody judged it, evaluate takes unjudged={mark}"
-        ):
+        with pytest.raises(ValueError, match=f"if nobody judged it, evaluate with unjudged={mark}"):
             evaluate(truth, S, metrics="p@1")
-    with pytest.raises(ValueError, match='0 may be a grade; marks of cells are "nan" and -1'):
+    with pytest.raises(ValueError, match='0 may be a grade; give "nan" or -1'):
         evaluate(Y, S, metrics="p@1", unjudged=0)
     with pytest.raises(
-        ValueError, match="gives all labels a score, also those that are not judged; expected"
+        ValueError, match="gives all labels a score, including labels that are not judged; give"
     ):
         evaluate(Y, S, metrics="p@1", unjudged=UNJUDGED, conventions="unlisted=0")
 
@@ -273,7 +271,7 @@ ODD_CELLS = [
     ("marked.csv", "nan", r"marked\.csv: line 2: column 'l7': value -1 is neither 0 nor 1"),
     ("nan.csv", "-1", r"nan\.csv: line 2: column 'l7': the cell is empty"),
     ("odd.csv", "nan", r"odd\.csv: line 2: column 'l0': value 0\.5 is neither 0 nor 1"),
-    ("odd.json", "-1", r"odd\.json: row 0: value 0\.5 is no judgement, an integer"),
+    ("odd.json", "-1", r"odd\.json: row 0: value 0\.5 is not an integer judgement"),
 ]
 
 
@@ -291,7 +289,7 @@ def test_cells_beside_the_marks_are_checked(
 
 
 def test_values_of_objects_beside_the_marks_are_checked() -> None:
-    with pytest.raises(ValueError, match=r"value 0\.5 is no judgement, an integer"):
+    with pytest.raises(ValueError, match=r"value 0\.5 is not an integer judgement"):
         evaluate({"r": {"a": 0.5}}, {"r": {"a": 1.0}}, metrics="p@1", unjudged=-1)
 
 
@@ -303,7 +301,7 @@ def test_judgements_of_zero_are_judged_too(files: None) -> None:
     stored = sp.coo_array((Y[JUDGED], np.nonzero(JUDGED)), shape=Y.shape)
     assert dict(evaluate(Y, S, judged=stored, **OPTIONS)) == EXPECTED
     report = evaluate(sp.csr_array(Y), S, metrics="p@1", judged="truth")
-    assert report.notes[0].endswith("all of these are relevant: none is judged irrelevant")
+    assert report.notes[0].endswith("all of them are relevant")
 
 
 def test_labels_that_no_row_judges_are_undefined() -> None:

@@ -183,6 +183,6 @@ def test_keep_best_of_a_truth_keeps_the_highest_judgement() -> None:
 def test_best_of_labels_without_scores_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "lists.jsonl"
     file.write_text('{"id": "q0", "labels": ["d0", "d0"]}\n')
-    reason = "is for labels with scores, which these have not; give scores, or leave it out"
+    reason = "is for labels with scores, but these have none; give scores, or leave it out"
     with pytest.raises(ValueError, match=rf"scan\(path, keep='best'\) {reason}"):
         evaluate({"q0": ["d0"]}, scan(file, keep="best"))

@@ -160,7 +160,9 @@ def test_labels_pick_columns(write: Writer) -> None:
     files = write(truth, "t"), write(scores, "s")
     labels = ["label 3", "label 0"]
     assert results_of(*files, labels=labels) == results_of(truth, scores, labels=labels)
-    with pytest.raises(ValueError, match=r"column 'text' holds no numbers; labels= picks"):
+    with pytest.raises(
+        ValueError, match=r"column 'text' has no numbers; choose the columns of labels"
+    ):
         evaluate(*files)
     with pytest.raises(ValueError, match=r"no column for label 'puce'"):
         evaluate(*files, labels=["label 0", "puce"])
@@ -174,12 +176,12 @@ def test_columns_that_differ_are_noted_or_refused(write: Writer) -> None:
     fewer = write(scores.drop(columns="label 2"), "fewer")
     with pytest.raises(ValueError, match=r"fewer.*: no column for label 'label 2'"):
         evaluate(t, fewer)
-    with pytest.raises(ValueError, match=r"rows.*: no row 'd8', which t.* has"):
+    with pytest.raises(ValueError, match=r"rows.*: row 'd8' of t.* is missing"):
         evaluate(t, write(scores[1:], "rows"))
     more = scores.assign(puce=0.5)
     assert results_of(t, write(more, "more")) == results_of(truth, more)
     notes = evaluate(t, write(more, "more"), metrics="p@1").notes
-    assert sum("1 column is no label of the truth, such as 'puce'" in note for note in notes) == 1
+    assert sum("1 column is not among the labels of the truth" in note for note in notes) == 1
 
 
 @each_format
@@ -187,7 +189,7 @@ def test_columns_that_differ_are_noted_or_refused(write: Writer) -> None:
     ("role", "value", "message"),
     [
         ("t", 2, "value 2 is neither 0 nor 1 in a label set; grades need"),
-        ("t", np.nan, "the cell is empty; give 0 where the label is not relevant"),
+        ("t", np.nan, "the cell is empty; give 0 if the label is not relevant"),
         ("s", np.nan, "score nan is not a number; scores must be ordered"),
     ],
 )
@@ -208,13 +210,17 @@ def test_wrong_cell_is_refused_with_its_place(
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("t.csv", "id,a,b\nx,1,0\ny,1,no idea\n", "line 3: column 'b' holds 'no idea', no number"),
-        ("t.csv", "id,a,b\nx,1,0\nx,1,0\n", "line 3: two rows are called 'x'; expected one row"),
+        ("t.csv", "id,a,b\nx,1,0\ny,1,no idea\n", "line 3: column 'b' has 'no idea', not a number"),
+        (
+            "t.csv",
+            "id,a,b\nx,1,0\nx,1,0\n",
+            "line 3: two rows are called 'x'; give each instance one row",
+        ),
         ("t.csv", "id,a,b\nx,1,0\n,1,0\n", "line 3: an id is empty"),
         ("t.csv", "id,a,a\nx,1,0\n", "several columns are called 'a'"),
         ("t.csv", "user_id,item_id,rating\n1,2,3\n", "--label-field item_id and --score-field"),
         ("t.jsonl", '{"a": 1, "b": 0}\n{"a": 1, "c": 0}\n', "line 2: no field 'b'"),
-        ("t.jsonl", '{"a": 1}\n{"a": 1, "c": 0}\n', "line 2: field 'c' is not one of the first"),
+        ("t.jsonl", '{"a": 1}\n{"a": 1, "c": 0}\n', "line 2: field 'c' is not in the first"),
     ],
 )
 def test_text_that_is_no_table_is_refused(name: str, text: str, message: str) -> None:
@@ -285,7 +291,7 @@ def test_integers_that_differ_in_the_first_column_name_the_rows(
     assert results_of(*files, **graded) == results_of(
         *(scan(file, instance="no") for file in files), **graded
     )
-    hint = "as its integers all differ (labels= says which columns are labels)"
+    hint = "as its integers all differ (choose the columns of labels with labels=)"
     notes = evaluate(*files, metrics="p@1").notes
     assert notes == [f"{file}: 5 columns read as labels, ids in 'no', {hint}" for file in files]
     assert f"y_true: ids in 'no', {hint}" in evaluate(truth, scores, metrics="p@1").notes
@@ -343,7 +349,7 @@ def test_ids_of_the_truth_are_no_label_of_predictions(write: Writer) -> None:
     scores[labels] = (scores[labels] * 400).astype(int)
     files = write(truth, "t"), write(scores, "s")
     for data in (files, (truth, scores), (truth, files[1]), (files[0], scores)):
-        with pytest.raises(ValueError, match=r"'no' is read as a label, and has the ids of .*; "):
+        with pytest.raises(ValueError, match=r"'no' is read as a label, but has the ids of .*; "):
             evaluate(*data, metrics="p@1")
 
 
@@ -353,7 +359,7 @@ def test_label_of_the_truth_names_no_rows_of_predictions(write: Writer) -> None:
     truth["no"] = [0, 1] * 5
     files = write(truth, "t"), write(scores, "s")
     for data in (files, (truth, scores), (truth, files[1]), (files[0], scores)):
-        with pytest.raises(ValueError, match=r"'no' is read as ids, and is a label of .*labels="):
+        with pytest.raises(ValueError, match=r"'no' is read as ids, but is a label of .*labels="):
             evaluate(*data, metrics="p@1")
 
 
@@ -370,7 +376,7 @@ def test_frame_with_an_index_of_its_own_has_no_other_ids() -> None:
 def test_integers_of_a_truth_that_may_be_ids_are_refused_with_advice(write: Writer) -> None:
     truth, scores = make_numbered([7, 8])
     files = write(truth, "t"), write(scores, "s")
-    advice = r"'no': value 7 .*if it holds ids, scan\(path, instance='no'\) reads them"
+    advice = r"'no': value 7 .*if it has ids, give scan\(path, instance='no'\)"
     with pytest.raises(ValueError, match=advice):
         evaluate(*files)
 
@@ -417,7 +423,7 @@ def test_predictions_without_names_are_read_by_position(write: Writer, form: str
         assert results_of(file, beside, labels=[*plain.columns], **ties) == expected
         notes = evaluate(file, beside, metrics="p@1").notes
         assert any("labels were read by position" in note for note in notes)
-        are_left_out = [f"column '{table.columns[0]}' is left out" in note for note in notes]
+        are_left_out = [f"column '{table.columns[0]}' is ignored" in note for note in notes]
         assert any(are_left_out) == (table is not plain)
 
 
@@ -428,7 +434,7 @@ def test_ids_in_another_order_beside_an_array_are_refused(write: Writer) -> None
     truth["id"] = range(9)
     assert evaluate(write(truth, "in_order"), scores, metrics="p@1")["p@1"] >= 0
     file = write(truth[::-1], "t")
-    text = "ids have the numbers of the rows in another order, and y_score has no ids; sort its"
+    text = "its ids number the rows in another order, but y_score has no ids; sort its"
     with pytest.raises(ValueError, match=text):
         evaluate(file, scores)
 
@@ -440,7 +446,7 @@ def test_columns_in_the_order_of_their_numbers_are_noted(write: Writer) -> None:
     file = write(truth, "t")
     scores = np.random.default_rng(2).random((9, 3))
     report = evaluate(file, scores, metrics="p@1")
-    assert f"{file}: columns were brought in the order of their numbers" in report.notes
+    assert f"{file}: columns were sorted by their numbers" in report.notes
     plain = truth[["0", "1", "2"]].to_numpy()
     assert report["p@1"] == evaluate(plain, scores, metrics="p@1")["p@1"]
 
@@ -463,7 +469,7 @@ def test_sets_without_names_are_read_by_position(write: Writer) -> None:
 def test_other_number_of_columns_without_names_is_refused(write: Writer) -> None:
     file = write(make_truth(9, 3), "t")
     with pytest.raises(
-        ValueError, match=r"2 labels, and t.* has 3; expected as many, in the order"
+        ValueError, match=r"2 labels, but t.* has 3; give the same labels, in the order"
     ):
         evaluate(file, np.zeros((9, 2)))
     with pytest.raises(ValueError, match="8 rows do not match the 9 of t"):

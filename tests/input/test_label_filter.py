@@ -89,8 +89,8 @@ def test_candidates_are_given_in_every_form(form: str) -> None:
     best_at_1 = np.minimum(sizes, 1).mean()
     best_at_3 = np.minimum(sizes, 3).mean() / 3
     message = (
-        f"candidates: hold {sizes.sum()} of {T.sum()} relevant labels, "
-        f"which allows at most P@1 {best_at_1:.4f}, P@3 {best_at_3:.4f}"
+        f"candidates: contain {sizes.sum()} of {T.sum()} relevant labels, "
+        f"so at most P@1 {best_at_1:.4f}, P@3 {best_at_3:.4f} is possible"
     )
     report = evaluate(T, scores, candidates=AMONG, metrics="p", k=[1, 3])
     assert report.notes == [message]
@@ -139,8 +139,8 @@ def test_exclude_and_candidates_take_names() -> None:
     report: Any = evaluate(QRELS, RUN, metrics=METRICS, exclude=pairs)
     assert dict(report) == expected
     assert report.label_names == NAMES
-    message = "exclude: 2 of 4 pairs are of a relevant or predicted label; the others matter "
-    message += "only to measures of all labels"
+    message = "exclude: 2 of 4 pairs have a relevant or predicted label; the other pairs affect "
+    message += "only measures of all labels"
     notes = [note for note in report.notes if note.startswith("exclude")]
     assert notes == [message]
 
@@ -205,12 +205,12 @@ def test_restrictions_that_are_wrong_are_refused(message: str, options: dict[str
 
 def expected_note(predicted: Any, exclude_from: str) -> str:
     """Return the note on excluded pairs, counted among predicted and perhaps relevant labels."""
-    excluded = "are of a relevant or predicted label"
-    unmatched = "the others matter only to measures of all labels"
+    excluded = "have a relevant or predicted label"
+    unmatched = "the other pairs affect only measures of all labels"
     entries = predicted | T
     if exclude_from == "predictions":
         excluded = "are excluded from the predictions"
-        unmatched = "the others match no predicted label"
+        unmatched = "the other pairs match no predicted label"
         entries = predicted
     n_matches = int((GONE * entries).sum())
     note = f"exclude: {n_matches} of {len(PAIRS)} pairs {excluded}"

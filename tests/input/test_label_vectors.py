@@ -15,7 +15,7 @@ from tests.made_files import write_lines
 from xmleval import Evaluator, evaluate, inverse_propensity, label_groups, label_statistics
 from xmleval.io import read_truth, write_parquet
 
-VECTORS = "rows of zeros and ones, one for each label, look like label ids"
+VECTORS = "rows contain only 0 and 1, which may be values of all labels or label ids"
 KEYS = "abcdefgh"
 PAIRS = [[0, 1], [1, 0]]
 VECTOR_ROWS = {

@@ -80,7 +80,7 @@ def without(rows: Rows, *keys: str) -> Rows:
 MISSING = "1 row of the truth has no prediction; it counts as empty"
 IGNORED = "1 row is not in the truth; it is ignored"
 UNKNOWN = "1 predicted label never occurs in the truth, such as 'pink'; it counts as wrong"
-NAN = "'nan' counts as a label; leave it out where it stands for a missing value"
+NAN = "'nan' counts as a label; leave it out if it means a missing value"
 PINK = RUN | {"q1": {"pink": 9.0, "red": 0.25}}
 LAWS = {
     "rows are matched by key": Law(
@@ -97,7 +97,7 @@ LAWS = {
         TRUTH,
         {f"d{key}": row for key, row in RUN.items()},
         ordered=False,
-        refused="no row is one of TRUTH, as 'dq1' is not; expected names like 'q1'",
+        refused="no row key is in TRUTH, such as 'dq1'; expected keys like 'q1'",
     ),
     "unknown labels are wrong": Law(TRUTH, PINK, notes=(UNKNOWN,)),
     "unknown labels are wrong next to a list": Law(
@@ -107,7 +107,7 @@ LAWS = {
         TRUTH,
         RUN,
         ["blue", "red", "grey"],
-        refused="label 'green' is not one of the 3 given ones",
+        refused="label 'green' is not one of the 3 listed labels",
     ),
     "a list names labels that nothing else names": Law(
         TRUTH, RUN, ["grey", "green", "red", "blue"]

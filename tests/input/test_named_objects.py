@@ -191,7 +191,7 @@ def test_rows_are_brought_in_the_order_of_an_index(name: str) -> None:
     report = evaluate(y_true, y_pred=y_pred, metrics=SETS)
     expected = evaluate(Y, y_pred=matrix(PRED), metrics=SETS)
     assert dict(report) == dict(expected)
-    assert report.notes == ["y_pred: rows were brought in the order of y_true's index"]
+    assert report.notes == ["y_pred: rows were reordered by the index of y_true"]
 
 
 @pytest.mark.parametrize("name", ["pandas wide", "polars wide"])
@@ -226,9 +226,9 @@ def test_keys_that_number_the_rows_match_rows_without_names(kind: Any) -> None:
         assert dict(report) == dict(expected)
 
     report = evaluate(TAGS, SCORED, exclude=[(kind(0), "green")], metrics=["p@1"])
-    assert report.notes[0] == "exclude: 1 of 1 pair is of a relevant or predicted label"
+    assert report.notes[0] == "exclude: 1 of 1 pair has a relevant or predicted label"
 
-    message = r"have names and those of y_\w+ have none; give ids to both"
+    message = r"have keys, but those of y_\w+ have none; give keys to both"
     for y_true, y_score in (
         (reversed_scores, SCORED),
         (TAGS, {kind(7): {"red": 1.0}}),
@@ -250,7 +250,7 @@ def test_default_index_is_matched_with_another_index(make: str) -> None:
         scores = pd.DataFrame(lists)[NAMES]
     expected = evaluate(truth, scores, metrics=["p@1"])
     expected_in_order = evaluate(TAGS, lists, metrics=["p@1"])
-    message = r"is not one of y_true; .* after reset_index\(drop=True\)$"
+    message = r"is not in y_true; .* reset_index\(drop=True\) on both$"
     for index in (ROWS, [5, 6, 7, 8]):
         for y_true, y_score in (
             (truth.set_axis(index), scores),

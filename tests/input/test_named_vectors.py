@@ -33,8 +33,8 @@ GROUPS = [*"xyyz"]
 TURNED = [2, 0, 3, 1]
 UNWEIGHTED = ["p@1", "ndcg@3", "lrap"]
 MEASURES = ["psp@2", *UNWEIGHTED]
-BY_POSITION = "labels were read by position, as {} has no names of them"
-INDEX = "its index has the numbers of the rows in another order, and"
+BY_POSITION = "labels were read by position, as {} has no names of labels"
+INDEX = "its index has the numbers of the rows in another order, but"
 OPTIONS: dict[str, Any] = {
     "inverse_propensity": Q,
     "sample_weight": WEIGHTS,
@@ -187,7 +187,7 @@ def test_refusal_names_argument_and_label() -> None:
     """The first argument of a case is refused."""
     cases: list[tuple[str, dict[str, Any]]] = [
         (
-            "has no names, and labels are numbered as y_true names them; give labels=",
+            "has no names, but labels are numbered as y_true names them; give labels=",
             {"inverse_propensity": np.array(Q)},
         ),
         (
@@ -195,7 +195,7 @@ def test_refusal_names_argument_and_label() -> None:
             {"inverse_propensity": {"red": 2.0}},
         ),
         (
-            "knows labels by name, and y_true has none; give labels=",
+            "has names of labels, but y_true has none; give labels=",
             {
                 "inverse_propensity": inverse_propensity(TRAIN),
                 "y_true": Y,
@@ -219,7 +219,7 @@ def test_refusal_names_argument_and_label() -> None:
             },
         ),
         (
-            "has names, and y_true has none",
+            "has names, but y_true has none",
             {"sample_weight": {"q1": 2.0}},
         ),
         (
@@ -255,7 +255,7 @@ def test_numbered_columns_are_brought_in_order(form: str) -> None:
     frame = pandas().DataFrame(S)
     scores = make(frame)
     ranking = (np.argsort(-S), -np.sort(-S))
-    note = "columns were brought in the order of their numbers"
+    note = "columns were sorted by their numbers"
     for y_true, y_score, notes in (
         (Y, scores, []),
         (DENSE, make(frame[TURNED]), [f"y_score: {note}"]),
@@ -301,7 +301,7 @@ def test_index_in_another_order_is_refused_if_one_side_has_none(
     truth = pandas().DataFrame(DENSE).iloc[TURNED]
     lists = [[str(label) for label in row.nonzero()[0]] for row in DENSE]
     series = pandas().Series(lists)[TURNED]
-    message = f"^y_true: {INDEX} {argument} has no index; sort_index"
+    message = f"^y_true: {INDEX} {argument} has no index; call sort_index"
     for y_true, labels in ((truth, None), (series, [*"0123"])):
         with pytest.raises(ValueError, match=message):
             evaluate(y_true, labels=labels, **options)

@@ -15,7 +15,7 @@ from xmleval import evaluate, scan
 from xmleval.input.rows import MISSING_WORDS
 
 IDS = np.argsort(-np.random.default_rng(0).random(Y_TEST.shape), axis=1)[:, :3]
-NOTE = "{!r} counts as a label; leave it out where it stands for a missing value"
+NOTE = "{!r} counts as a label; leave it out if it means a missing value"
 
 
 def f1_and_notes(line: str) -> tuple[float, str]:
@@ -147,7 +147,7 @@ def test_frames_of_lists_of_ids_are_read_next_to_files(folder: Path, library: st
     true_frame = frames.DataFrame(truth)
     report = evaluate(true_frame, "s.parquet", metrics="p@1", n_labels=3)
     assert report["p@1"] == 0.5
-    message = "y_true: does not tell what labels there are; give n_labels="
+    message = "y_true: the labels are not known; give n_labels="
     with pytest.raises(ValueError, match=message):
         evaluate(true_frame, "s.parquet", metrics="p@1")
 

@@ -103,16 +103,18 @@ def test_rows_of_a_query_are_its_labels(form: Callable[..., Any], options: dict[
 def test_labels_that_are_numbered_are_noted(form: Callable[..., Any]) -> None:
     table = form(make_table(), "table")
     notes = " ".join(evaluate(table, table, metrics="p@1").notes)
-    text = "no column has labels: the lines of each 'qid' are numbered, with"
-    assert f"{text} judgements in 'y'" in notes
-    assert f"{text} scores in 'score'" in notes
+    text = "no column has labels, so the lines of each 'qid' are numbered;"
+    assert f"{text} judgements are in 'y'" in notes
+    assert f"{text} scores are in 'score'" in notes
 
 
 @each_form
 def test_empty_name_of_the_label_column_numbers_labels(form: Callable[..., Any]) -> None:
     frame = make_table().rename(columns={"y": "label"})
     table = form(frame, "table")
-    with pytest.raises(ValueError, match=r"occurs twice.*if it is a grade, .*label=''\) numbers"):
+    with pytest.raises(
+        ValueError, match=r"occurs twice.*if it is a grade, number the labels with .*label=''\)"
+    ):
         evaluate(table, table, **GRADED)
     numbered = named_by(form, table, label="")
     assert results_of(numbered, numbered, **GRADED) == expected(GRADED)
@@ -135,7 +137,7 @@ def test_other_number_of_labels_of_a_query_is_refused(form: Callable[..., Any]) 
     truth = form(make_table(), "truth")
     for rows in (slice(0, -1), slice(1, None)):
         scores = form(make_table()[rows], "scores")
-        with pytest.raises(ValueError, match=r"row '\d+' has \d labels?, and \d in .*their order"):
+        with pytest.raises(ValueError, match=r"row '\d+' has \d labels?, but \d in .*their order"):
             evaluate(truth, scores)
 
 
@@ -149,7 +151,7 @@ def test_column_of_texts_or_ids_that_may_name_labels_is_refused(
     if not start:
         frame[name] = frame[name].astype(int)
     table = form(frame, "table")
-    with pytest.raises(ValueError, match=rf"'{name}' may name the labels; call it 'label'"):
+    with pytest.raises(ValueError, match=rf"'{name}' may have the labels; call it 'label'"):
         evaluate(table, table)
 
 
@@ -206,12 +208,12 @@ def test_sizes_of_groups_are_those_of_lightgbm() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1, 0, 1], [2]), "sizes: add up to 2, and there are 3 values; give the number of labels"),
-        (([1, 0, 1], [3, 0]), "sizes: 0 at place 1 is no number of labels; leave a query without"),
+        (([1, 0, 1], [2]), "sizes: add up to 2, but there are 3 values; give the number of labels"),
+        (([1, 0, 1], [3, 0]), "sizes: 0 at place 1 is not a number of labels; leave out"),
         (([1, 0, 1], [1.5, 1.5]), "sizes: expected integers, the number of labels of each query"),
         (([1, 0, 1],), "sizes: expected one of sizes and qid"),
-        (([1, 2], 5), "sizes: 5 is no list or array"),
-        (([1, 2], None, 5), "qid: 5 is no list or array"),
+        (([1, 2], 5), "sizes: 5 is not a list or an array"),
+        (([1, 2], None, 5), "qid: 5 is not a list or an array"),
         (([[1, 0]], [2]), r"values: shape \(1, 2\) is not \(n,\)"),
     ],
 )
@@ -254,11 +256,11 @@ def test_groups_by_sizes_have_no_names_of_rows() -> None:
     table = make_table()
     truth = from_groups(table["y"], SIZES)
     named = from_groups(table["score"], qid=np.repeat([1, 2, 3, 4, 5], SIZES))
-    text = "rows of y_score have names, and groups by sizes in y_true have none; give qid= to both"
+    text = "rows of y_score have names, but groups by sizes in y_true have none; give qid= to both"
     with pytest.raises(ValueError, match=text):
         evaluate(truth, named)
     write_csv(table, "table")
-    text = r"have names, and groups by sizes in .* have none"
+    text = r"have names, but groups by sizes in .* have none"
     for other in (named, table, "table.csv", from_df(table[["qid", "score"]])):
         with pytest.raises(ValueError, match=text):
             evaluate(truth, other)
@@ -266,7 +268,7 @@ def test_groups_by_sizes_have_no_names_of_rows() -> None:
         with pytest.raises(ValueError, match=text):
             evaluate(other, truth)
     scores = table["score"]
-    with pytest.raises(ValueError, match=r"row '0' has 4 labels, and 3 in y_true"):
+    with pytest.raises(ValueError, match=r"row '0' has 4 labels, but 3 in y_true"):
         evaluate(truth, from_groups(scores, [4, 11, *SIZES[2:]]))
     with pytest.raises(ValueError, match=r"y_score: .*4 rows.* 5"):
         evaluate(truth, from_groups(scores[:-7], SIZES[:-1]))
@@ -278,7 +280,7 @@ def test_numbered_labels_beside_named_ones_are_refused(form: Callable[..., Any])
     numbered = form(table[["qid", "y"]], "truth")
     scores = form(table[["qid", "score"]], "scores")
     named = table.assign(doc_id=table.groupby("qid").cumcount())
-    text = r"labels of .* have names, and .* has no column of labels, .* or neither"
+    text = r"labels of .* have names, but those of .* are numbered, .* or neither"
     with pytest.raises(ValueError, match=text):
         evaluate(numbered, form(named[["qid", "doc_id", "score"]], "named_scores"))
     renamed = named.rename(columns={"y": "relevance"})[["qid", "doc_id", "relevance"]]
@@ -293,9 +295,9 @@ def test_integers_that_may_name_labels_are_refused(form: Callable[..., Any]) -> 
     truth = form(table[["qid", "product", "y"]], "truth")
     ordered = table.sort_values("score", kind="stable")
     scores = form(ordered[["qid", "product", "score"]], "scores")
-    with pytest.raises(ValueError, match="'product' may name the labels; call it 'label'"):
+    with pytest.raises(ValueError, match="'product' may have the labels; call it 'label'"):
         evaluate(truth, scores)
-    with pytest.raises(ValueError, match="'product' may name the labels; call it 'label'"):
+    with pytest.raises(ValueError, match="'product' may have the labels; call it 'label'"):
         evaluate(form(table[["qid", "y"]], "short"), scores)
 
 
@@ -306,7 +308,7 @@ def test_columns_in_another_order_are_refused(form: Callable[..., Any]) -> None:
     ordered = table.sort_values("score", kind="stable", ignore_index=True)
     truth = form(table[["qid", "length", "y"]], "truth")
     scores = form(ordered[["qid", "length", "score"]], "scores")
-    with pytest.raises(ValueError, match=r"column 'length' is not as in .* by their order; give"):
+    with pytest.raises(ValueError, match=r"column 'length' differs from .* by their order; give"):
         evaluate(truth, scores)
 
 
@@ -315,7 +317,7 @@ def test_columns_in_another_order_are_refused(form: Callable[..., Any]) -> None:
 def test_places_of_labels_are_refused(form: Callable[..., Any], name: str) -> None:
     table = make_table()
     table[name] = 1
-    with pytest.raises(ValueError, match=f"'{name}' may have the order of the labels"):
+    with pytest.raises(ValueError, match=f"'{name}' may be the order of the labels"):
         evaluate(form(table, "table"), form(table, "table"))
 
 
@@ -333,7 +335,7 @@ def test_one_label_in_each_row_is_numbered_where_the_caller_says_so(
 ) -> None:
     truth = form(pd.DataFrame({"qid": [3, 5, 7], "y": [1, 0, 1]}), "truth")
     scores = form(pd.DataFrame({"qid": [3, 7, 5], "score": [0.5, 0.25, 0.75]}), "scores")
-    text = r"no column for label 'y'; if each row has one label .*label=''\) says so for both"
+    text = r"no column for label 'y'; if each row has one label .*label=''\) for both"
     with pytest.raises(ValueError, match=text):
         evaluate(truth, scores)
     report = evaluate(

@@ -60,7 +60,11 @@ def test_compare_reads_an_iterator_for_each_model() -> None:
 
 
 def test_iterator_of_other_values_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^y_true: a list_iterator is no list; list\(\.\.\.\)"):
+    with pytest.raises(
+        ValueError, match=r"^y_true: a list_iterator is not a list; convert it with list\(\.\.\.\)"
+    ):
         evaluate(iter(list(QRELS.values())), RUN, metrics="p@1")
-    with pytest.raises(ValueError, match=r"^y_score: a generator is no list; list\(\.\.\.\)"):
+    with pytest.raises(
+        ValueError, match=r"^y_score: a generator is not a list; convert it with list\(\.\.\.\)"
+    ):
         evaluate(JUDGED, (row for row in RUN.values()), metrics="p@1")

@@ -147,7 +147,7 @@ NUMBERED: list[Case] = [
         single([[1]] * M, np.ones((M, 2))),
     ),
     (
-        "a tuple must be (labels, scores or None), not 3 items",
+        "a tuple must be (labels, scores) or (labels, None), not 3 items",
         {"y_score": (S, S, S)},
     ),
     (
@@ -192,11 +192,11 @@ NUMBERED: list[Case] = [
         ragged([(0, 1)], [(1.5, 1)], [], []),
     ),
     *(
-        (f"dtype {np.dtype(dtype)} does not hold real numbers{hint}", {name: np.array(T, dtype)})
+        (f"dtype {np.dtype(dtype)} is not a type of real numbers{hint}", {name: np.array(T, dtype)})
         for name, dtype, hint in [
             ("y_true", "complex", ""),
-            ("y_score", "O", "; .astype(float) makes"),
-            ("y_pred", "U1", "; .astype(float) makes"),
+            ("y_score", "O", "; convert it with .astype(float)"),
+            ("y_pred", "U1", "; convert it with .astype(float)"),
             ("y_score", "M8[D]", ""),
         ]
     ),
@@ -245,15 +245,15 @@ NUMBERED: list[Case] = [
         for q in (0.0, np.nan, np.inf)
     ),
     (
-        "dtype object does not hold real numbers; copy it to a NumPy array",
+        "dtype object is not a type of real numbers; copy it to a NumPy array",
         {"y_score": object()},
     ),
     (
-        "labels of y_score have names and those of y_true have none; give labels=",
+        "labels of y_score have names, but those of y_true have none; give labels=",
         {"y_score": [*RUN.values()]},
     ),
 ]
-NO_JUDGEMENT = "is no judgement, an integer; scores go to y_score"
+NO_JUDGEMENT = "is not an integer judgement; give scores as y_score"
 NAMED_ROWS: list[Case] = [
     (
         "row 1: {'red'} is not a list",
@@ -268,7 +268,7 @@ NAMED_ROWS: list[Case] = [
         for name in ("y_true", "y_score")
     ),
     (
-        "labels of y_true have names and those of y_score have none; give labels=",
+        "labels of y_true have names, but those of y_score have none; give labels=",
         {"y_score": [{0: 0.5}] * 4},
     ),
     (
@@ -276,15 +276,15 @@ NAMED_ROWS: list[Case] = [
         {"y_true": {"q1": [0, -1]}, "y_score": {"q1": {0: 0.5}}},
     ),
     (
-        "rows of y_score have names and those of y_true have none",
+        "rows of y_score have keys, but those of y_true have none",
         {"y_score": RUN},
     ),
     (
-        "no row is one of y_true, as 'd1' is not; expected names like 'q1'",
+        "no row key is in y_true, such as 'd1'; expected keys like 'q1'",
         {"y_score": {"d1": {"red": 1.0}}, "y_true": QRELS},
     ),
     (
-        "row 1: label 'pink' is not one of the 4 given ones; labels= must name 2 labels more",
+        "row 1: label 'pink' is not one of the 4 listed labels; labels= must list 2 more labels",
         {"y_true": [[], ["pink"], ["black"], ["pink"]], "labels": NAMES},
     ),
     (
@@ -332,7 +332,7 @@ NAMED_ROWS: list[Case] = [
         {"labels": ["red", "blue", "red"]},
     ),
     (
-        "name 1, '', is neither a text nor an integer, or empty",
+        "name 1, '', is empty, or neither a text nor an integer",
         {"labels": ["red", ""]},
     ),
     (
@@ -352,16 +352,16 @@ NAMED_ROWS: list[Case] = [
         {"y_score": [{9: 0.5, 1: 0.5}, {}, {}, {}], "labels": NAMES},
     ),
     (
-        "does not tell what labels there are; give n_labels=",
+        "the labels are not known; give n_labels=",
         {"y_true": {}, "y_score": {"q1": {"red": 1.0}}},
     ),
     *(
-        (f"a {kind} is no list; list(...) makes one of it", {name: value})
+        (f"a {kind} is not a list; convert it with list(...)", {name: value})
         for name in ("y_true", "y_score", "candidates", "labels", "sample_weight")
         for kind, value in [("generator", (row for row in TAGS)), ("set", {"red", "blue"})]
     ),
     (
-        "row 1: a generator is no list; list(...)",
+        "row 1: a generator is not a list; convert it with list(...)",
         {"y_true": [["a"], (name for name in "ab"), [], []]},
     ),
 ]
@@ -404,20 +404,23 @@ def test_frames_are_refused_by_column_and_row() -> None:
     long = pd.DataFrame({"q": ["q1"], "doc": ["red"], "bm25": [1.5]})
     more_rows = pd.concat([scores, scores[:1].rename({"q1": "q9"})])
     for message, frame in (
-        ("column 'a' holds no numbers; labels= picks the columns", scores.assign(a="a")),
+        (
+            "column 'a' has no numbers; choose the columns of labels with labels=",
+            scores.assign(a="a"),
+        ),
         ("several columns are called 'red'", scores[["red", *NAMES]]),
         (
-            "no column for label 'red'; where the order is the same, give",
+            "no column for label 'red'; if both have the same order, give",
             scores.set_axis(range(4), axis=1),
         ),
-        ("no row 'q4', which y_true has; add it, or leave it out of y_true", scores[:3]),
-        ("row 'q9' is not one of y_true; leave it out", more_rows),
-        ("row 'q9' is not one of y_true; where the order is the same", scores.rename({"q1": "q9"})),
+        ("row 'q4' of y_true is missing; add it, or remove it there", scores[:3]),
+        ("row 'q9' is not in y_true; remove it", more_rows),
+        ("row 'q9' is not in y_true; if both have the same order", scores.rename({"q1": "q9"})),
         ("row 1: two rows are called 'q1'", scores.rename({"q2": "q1"})),
         ("row 1: score nan is not a number", with_nan.astype("Float64")),
         ("row 1: score nan is not a number", with_nan.astype(pd.SparseDtype(float, np.nan))),
         (
-            "no column 'score' beside 'doc'; xmleval.from_df(df,",
+            "no column 'score' next to 'doc'; name the column with xmleval.from_df(df,",
             from_df(long, instance="q", label="doc"),
         ),
     ):
@@ -426,24 +429,24 @@ def test_frames_are_refused_by_column_and_row() -> None:
     refuse(message, {"y_score": few}, y_true=ONES)
     refuse(message, {"candidates": few}, y_true=ONES, y_score=ONES)
     refuse("row 1: column 'instance' has no value", {"y_true": keyless}, y_score=scores)
-    refuse("no row 'q4', which y_true has", {"y_score": scores[:3]}, y_true=QRELS)
+    refuse("row 'q4' of y_true is missing", {"y_score": scores[:3]}, y_true=QRELS)
     refuse(
         "row 0: expected one score for each label, or for none",
         {"y_score": uneven},
         y_true=TAGS[:1],
     )
     refuse(
-        "no label is one of its columns ('red', ",
+        "no column is one of the labels (columns: 'red', ",
         {"y_score": scores},
         y_true=ONES,
         labels=[*"abcd"],
     )
     foreign = SimpleNamespace(__arrow_c_stream__=None)
     refuse("cannot be read as a frame: ", {"y_true": foreign}, y_score=SCORED)
-    advice = "the columns are 'q', 'doc', 'bm25'; xmleval.from_df"
+    advice = "the columns are 'q', 'doc', 'bm25'; name the column with xmleval.from_df"
     refuse_frame(f"no column 's'; {advice}", long, score="s", instance="q", label="doc")
-    refuse_frame(f"no column holds labels; {advice}", long, instance="q")
-    refuse_frame("list is no frame of pandas, polars or Arrow", [{"q": 1}])
+    refuse_frame(f"no column has labels; {advice}", long, instance="q")
+    refuse_frame("list is not a frame of pandas, polars or Arrow", [{"q": 1}])
 
 
 def test_sparse_tensors_are_refused_where_matrices_are() -> None:
@@ -452,7 +455,7 @@ def test_sparse_tensors_are_refused_where_matrices_are() -> None:
     refuse(TWICE, {"y_score": twice}, y_true=T)
     blocks = torch.ones(4, 4).to_sparse_bsr((2, 2))
     refuse(
-        "a sparse_bsr tensor of shape (4, 4) is no CSR, CSC or COO",
+        "a sparse_bsr tensor of shape (4, 4) is not a CSR, CSC or COO matrix",
         {"y_true": blocks},
         y_score=ONES,
     )

@@ -44,7 +44,7 @@ HEADERS = [
     ("", "the file is empty"),
     ("@relation r\n@attribute a {0,1}\n", "it ends after line 2 without @data"),
     ("@relation r\n@attribute a {0,1}\n@database\n", "line 3: '@database' is not @relation"),
-    ("@relation r\n\n@data\n", "'three' is not the name of one attribute and of one label"),
+    ("@relation r\n\n@data\n", "'three' must be the name of one attribute and of one label"),
     (
         "@relation r\n@attribute a\n@data\n",
         "line 2: '@attribute a' is not @relation, @attribute NAME TYPE",
@@ -52,15 +52,15 @@ HEADERS = [
     ("@attribute bag relational\n@end bag\n", "line 2: '@end bag' is not @relation,"),
     (
         "@attribute three {0,1}\n@data\n",
-        "'label one' is not the name of one attribute and of one label",
+        "'label one' must be the name of one attribute and of one label",
     ),
-    (HEADER.replace("word", "three"), "'three' is not the name of one attribute"),
+    (HEADER.replace("word", "three"), "'three' must be the name of one attribute"),
     (HEADER.replace("three {0,1}", "three numeric"), "label 'three' is not of type {0,1}"),
     (HEADER.replace("three {0,1}", "three {0,0}"), "label 'three' is not of type {0,1}"),
 ]
 RELATIONS = [  # which do not tell which attributes are labels
-    ("'r -C 2'", "nothing tells which of 3 attributes are labels"),
-    ("'r: -C 0'", "nothing tells which of 3 attributes are labels"),
+    ("'r -C 2'", "it is not known which of 3 attributes are labels"),
+    ("'r: -C 0'", "it is not known which of 3 attributes are labels"),
     (
         "'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'",
         "no '-C n' without a filter of attributes",
@@ -71,67 +71,70 @@ DOCUMENTS = [  # in XML, which name labels of ARFF
     ("", "the file is empty"),
     (
         BOMB + "<labels><label name='&b;'/></labels>",
-        "a document type declaration, which is never read",
+        "it has a document type declaration, which is not allowed",
     ),
-    ("<labels><label name='&b;'/></labels>", "no well-formed XML (undefined entity"),
-    ("<labels></labels>", "its elements are other ones, or labels without a name"),
-    ("<data><label name='three'/></data>", "its elements are other ones, or labels without a name"),
-    ("<labels>\n<label/></labels>", "its elements are other ones, or labels without a name"),
+    ("<labels><label name='&b;'/></labels>", "not well-formed XML (undefined entity"),
+    ("<labels></labels>", "it has other elements, or labels without a name"),
+    ("<data><label name='three'/></data>", "it has other elements, or labels without a name"),
+    ("<labels>\n<label/></labels>", "it has other elements, or labels without a name"),
 ]
 CSVS = [
     ("", "the file is empty"),
-    ("id,tags,predicted\n", "no row in it"),
+    ("id,tags,predicted\n", "it has no rows"),
     (
         "tags,labels,pred\na,b,c\n",
-        "columns 'tags' and 'labels' may both be meant; --label-field, ",
+        "columns 'tags' and 'labels' may both be meant; name the column with --label-field, ",
     ),
     ("tags,pred\na,b\n\na,b,c\n", "line 4: 3 fields, not 2"),
     (
         'tags,pred\na,"b\nc,d\n',
-        "line 2: unexpected end of data; a field in quotes must end with one",
+        "line 2: unexpected end of data; a quoted field must end with a quote",
     ),
-    ('tags,pred\na,"b"c\n', "line 2: ',' expected after '\"'; a field in quotes must end"),
+    ('tags,pred\na,"b"c\n', "line 2: ',' expected after '\"'; a quoted field must end"),
     (
         'tags,pred\na,b\n"x,y",a\n',
-        "line 3: 'x,y' may be one label or several; --separator ',' cuts it",
+        "line 3: 'x,y' may be one label or several; give --separator ',' for several",
     ),
     ('tags,pred\n"[""a"", ""a""]",b\n', "line 2: label 'a' occurs twice"),
-    ('tags,pred\n"[a]",b\n', "line 2: '[a]' is no list of labels in JSON or Python"),
-    ("tags,pred\n[null],b\n", "line 2: null is no label"),
-    ('tags,pred\n"{""a"": 1}",b\n', "line 2: 'tags' has scores, in what should be relevant labels"),
+    ('tags,pred\n"[a]",b\n', "line 2: '[a]' is not a list of labels in JSON or Python"),
+    ("tags,pred\n[null],b\n", "line 2: null is not a label"),
+    ('tags,pred\n"{""a"": 1}",b\n', "line 2: 'tags' has scores, but relevant labels are expected"),
     ('tags,pred\na,"{""a"": 1, ""a"": 2}"\n', "line 2: 'a' occurs twice in an object"),
-    ('tags,pred\na,"{""a"": ""x""}"\n', "line 2: 'x' is no score"),
-    ('tags,pred\na,"{""a"": NaN}"\n', "line 2: NaN is no score"),
-    ('tags,pred\na,"[[""a"", 1], [""b""]]"\n', "line 2: a list is no label with a score"),
-    ('tags,pred\na,b\na,"{""a"": 1}"\n', "line 3: labels with scores, and others without"),
-    ('tags,pred,scores\na,"[""b"", 3]",0.5\n', "line 2: 2 labels with 1 score"),
-    ("tags,pred\n" + "[" * 100_000 + "]" * 100_000 + ",b\n", "line 2: it is nested without end"),
+    ('tags,pred\na,"{""a"": ""x""}"\n', "line 2: 'x' is not a score"),
+    ('tags,pred\na,"{""a"": NaN}"\n', "line 2: NaN is not a score"),
+    ('tags,pred\na,"[[""a"", 1], [""b""]]"\n', "line 2: a list is not a label with a score"),
+    ('tags,pred\na,b\na,"{""a"": 1}"\n', "line 3: some labels have scores, and others none"),
+    ('tags,pred,scores\na,"[""b"", 3]",0.5\n', "line 2: 2 labels, but 1 score"),
+    ("tags,pred\n" + "[" * 100_000 + "]" * 100_000 + ",b\n", "line 2: it is nested too deeply"),
 ]
 JSONS = [
-    ("x\n", "line 1: 'x' is no JSON"),
-    ("1\n", "line 1: '1' is no object"),
+    ("x\n", "line 1: 'x' is not JSON"),
+    ("1\n", "line 1: '1' is not an object"),
     ("[1]\n", """line 1: '[1]' is a list; write it in a field, {"labels": [...]}"""),
     (
         '{"a": 0, "b": 1}\n{"b": 1}\n',
-        """line 2: no field 'a', as in the first line; write labels with scores alone in a field""",
+        """line 2: no field 'a', as in the first line; write labels with scores in a field""",
     ),
     ('{"a": {"b": 1}}\n', "line 1: rows by name; write one object of all rows (NAME.json)"),
-    ('{"tags": [], "pred": [{"a": 1}]}\n', "line 1: an object is no label with a score, such as"),
+    (
+        '{"tags": [], "pred": [{"a": 1}]}\n',
+        "line 1: an object is not a label with a score, such as",
+    ),
     ('{"tags": [], "pred": []}\n{"tags": []}\n', "line 2: no field 'pred'"),
-    ('{"tags": null, "pred": []}\n', "line 1: null is no list of labels"),
+    ('{"tags": null, "pred": []}\n', "line 1: null is not a list of labels"),
     ('{"tags": ["a"], "pred": [["a", ' + "9" * 5000 + "]]}\n", "line 1: "),
     ('{"tags": ' + "[" * 100_000 + "]" * 100_000 + ', "pred": []}\n', "line 1: "),
 ]
 
 OPTIONS = [
-    ("docs.csv --pred docs.csv --score-field predicted", "docs.csv: line 2: 'b' is no score"),
+    ("docs.csv --pred docs.csv --score-field predicted", "docs.csv: line 2: 'b' is not a score"),
     (
         "docs.csv --decision top3",
-        "docs.csv: --decision needs a ranking, and its labels have no scores",
+        "docs.csv: --decision needs a ranking, but its labels have no scores",
     ),
     ("docs.csv --pred scored.jsonl", "scored.jsonl: its labels have scores; expected sets"),
     ("docs.csv --separator ''", "--separator: is empty"),
-    ("docs.csv Y.npz", "Y.npz: has no names, and others have; expected predictions"),
+    ("docs.csv Y.npz", "Y.npz: has no names, but other inputs have; expected predictions"),
 ]
 
 
@@ -167,7 +170,7 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         "l.txt",
         "evaluate y.qrels y.run --labels {}",
         [
-            ("a\n\nb\n", "line 2 is blank; leave no line blank before others"),
+            ("a\n\nb\n", "line 2 is blank; remove it"),
             ("a\nb\na\n", "name 'a' occurs twice, the second time in place 2"),
         ],
     ),
@@ -175,9 +178,9 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         "l.json",
         "evaluate y.qrels y.run --labels {}",
         [
-            ('["a", 1]', "name 1 is '1', not a string"),
+            ('["a", 1]', "name 1 is '1'; expected a non-empty string"),
             ('{"a": 1}', "a JSON dict, not a list"),
-            ("[" * 200000, "nested without end"),
+            ("[" * 200000, "nested too deeply"),
         ],
     ),
     (
@@ -201,7 +204,7 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         "evaluate t.txt {} --metrics p@1 --input-format lines",
         [
             ("a:0.5 b:0.25\na b:1\n", "line 2: 'a' is not a label with its score"),
-            ("a:0.5\nb\n", "line 2: labels with scores, and others without"),
+            ("a:0.5\nb\n", "line 2: some labels have scores, and others none"),
             ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' occurs twice"),
             ("__label__a 0.5\n__label__b x\n", "line 2: 'b:x' is not a label with its score"),
         ],
@@ -210,20 +213,20 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         "t.json",
         "evaluate {} s.json",
         [
-            ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
-            ('{"q": 3}', "instance 'q': '3' is no object"),
+            ("[]", "a JSON list; write a list of documents one per line (.jsonl)"),
+            ('{"q": 3}', "instance 'q': '3' is not an object"),
             (
                 '{"q": {"a": 0.5}}',
-                "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if",
+                "instance 'q': relevance 0.5 is not an integer; it looks like a score",
             ),
             ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
-            ('{"q": {"a": 1}\n', "no JSON: Expecting ',' delimiter: line 2"),
-            ("[" * 100_000, "it is nested without end"),
+            ('{"q": {"a": 1}\n', "not JSON: Expecting ',' delimiter: line 2"),
+            ("[" * 100_000, "it is nested too deeply"),
         ],
     ),
     ("d.csv", "evaluate {} --metrics f1.micro", CSVS),
     ("d.jsonl", "evaluate {} --metrics f1.micro", JSONS),
-    ("s.json", "evaluate t.json {}", [('{"q": {"a": NaN}}', "instance 'q': NaN is no score")]),
+    ("s.json", "evaluate t.json {}", [('{"q": {"a": NaN}}', "instance 'q': NaN is not a score")]),
 ]
 
 
@@ -262,9 +265,9 @@ def test_faults_are_refused_with_their_place(
 )
 def test_names_are_not_read_as_numbers(text: str) -> None:
     Path("t.qrels").write_text(text)
-    with pytest.raises(ValueError, match=r"^t.qrels: (.* is no number|has names); expected"):
+    with pytest.raises(ValueError, match=r"^t.qrels: (.* is not a number|has names); expected"):
         read_truth("t.qrels")
-    with pytest.raises(ValueError, match="holds no scores; expected"):
+    with pytest.raises(ValueError, match="cannot contain scores; expected"):
         read_scores("t.qrels")
 
 

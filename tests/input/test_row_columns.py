@@ -228,7 +228,7 @@ def test_columns_decide_nothing_about_labels() -> None:
     entries = {"instance": ["a", "b", "c"], "label": ["x", "y", "x"], "share": [1.0, 2.0, 3.0]}
     run = {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1}}
     for truth in (pa.table(entries), write_csv("entries", pa.table(entries))):
-        with pytest.raises(ValueError, match="column 'share' may hold judgements"):
+        with pytest.raises(ValueError, match="column 'share' may contain judgements"):
             evaluate(truth, run, metrics="p@1")
         report = evaluate(truth, run, metrics="p@1", sample_weight="share")
         assert report["p@1"] == pytest.approx(4 / 6)
@@ -288,8 +288,8 @@ def test_several_or_missing_values_of_an_instance_are_refused(
     place = LONG.column_names.index("lang")
     last = entries_of(KEYS).index("d1", entries_of(KEYS).index("d1") + 1)
     for cell, reason in (
-        ("other", "column 'lang' has 'other' for 'd1', and 'b' before; expected one value for it"),
-        (None, "column 'lang' has .* for 'd1', and 'b' before"),
+        ("other", "column 'lang' has 'other' for 'd1', but 'b' before; expected one value for it"),
+        (None, "column 'lang' has .* for 'd1', but 'b' before"),
     ):
         cells = [*languages]
         cells[last] = cell
@@ -316,7 +316,7 @@ def test_another_value_is_refused_in_each_block_of_lines() -> None:
         languages[line] = "b"
         cells = {"instance": keys, "label": [*"wxyz"] * 20, "relevance": [1] * 80}
         truth = write_csv("runs", pa.table({**cells, "lang": languages}))
-        reason = f"runs.csv: line {line + 2}: column 'lang' has 'b' for 'd{line // 4}', and 'a'"
+        reason = f"runs.csv: line {line + 2}: column 'lang' has 'b' for 'd{line // 4}', but 'a'"
         limits = small_limits({"input.fields": {"BLOCK_BYTES": 400}})
         with limits, pytest.raises(ValueError, match=reason):
             evaluate(truth, RUN, metrics="p@1", row_groups="lang")
@@ -337,7 +337,7 @@ def test_updates_refuse_files() -> None:
     evaluator = Evaluator("p@1", n_labels=3)
     Path("groups.txt").write_text("a\n" * 12)
     for name in ("groups.txt", "lang"):
-        with pytest.raises(ValueError, match=f"row_groups: '{name}' is no (file|column)"):
+        with pytest.raises(ValueError, match=f"row_groups: '{name}' is not a (file|column)"):
             evaluator.update(np.eye(3), np.eye(3), row_groups=name)
 
 
@@ -405,7 +405,7 @@ def test_first_line_that_is_taken_for_a_name_is_noted(tmp_path: Path) -> None:
     Path("groups.csv").write_text("en\nde\nfr\n")
     report = evaluate(np.eye(2), np.eye(2) + 1, metrics="p@1", row_groups="groups.csv")
     assert [*report.row_groups] == ["de", "fr"]
-    assert "groups.csv: first line 'en' read as the name of the column" in report.notes
+    assert "groups.csv: the first line, 'en', is read as the name of the column" in report.notes
     for text in ("en\nde\nen\n", "1\n2\n3\n"):
         Path("groups.csv").write_text(text)
         with pytest.raises(ValueError, match="groups"):
@@ -450,7 +450,9 @@ def test_label_column_that_is_named_may_also_group_rows(form: str) -> None:
 def test_text_beside_a_truth_without_columns_is_refused(argument: str) -> None:
     array = np.eye(3, dtype=int)
     np.save("truth.npy", array)
-    message = f"{argument}: 'lang' is no file, and y_true has no columns; give a list or an array"
+    message = (
+        f"{argument}: 'lang' is not a file, and y_true has no columns; give a list or an array"
+    )
     for truth in (array, "truth.npy", array.tolist()):
         with pytest.raises(ValueError, match=message):
             evaluate(truth, np.eye(3), **{**MEASURES, argument: "lang"})

@@ -147,7 +147,7 @@ def test_rows_without_scores_take_the_type_of_other_rows() -> None:
 
     evaluator = Evaluator(**options)
     evaluator.update([truth[0]], [run[0]])
-    message = "scores are float32 where earlier ones were not"
+    message = "scores are float32, unlike earlier scores"
     float32_scores = np.eye(3, dtype=np.float32)[:1]
     with pytest.raises(ValueError, match=message):
         evaluator.update(np.eye(3)[:1], float32_scores)

@@ -68,7 +68,7 @@ def test_read_run_matches_rows_and_labels_of_judgements() -> None:
         [0, 0, 1, 0],
         [0, 0, 0, 0],
     ]
-    message = "line 2: label 'dog' is not one of the 2 given ones"
+    message = "line 2: label 'dog' is not one of the 2 listed labels"
     with pytest.raises(ValueError, match=message):
         read_qrels("y.qrels", labels=["cow", "cat"])
 

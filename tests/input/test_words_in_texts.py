@@ -145,10 +145,10 @@ def test_codes_are_refused_where_labels_are_numbers(folder: Path, name: str, tex
 
 def test_codes_are_refused_in_pairs_and_groups_of_ids(folder: Path) -> None:
     Path("pairs.txt").write_text("0 07\n")
-    with pytest.raises(ValueError, match="line 1: '0 07' is no pair"):
+    with pytest.raises(ValueError, match="line 1: '0 07' is not a row and a label"):
         read_pairs(Path("pairs.txt"))
     Path("groups.txt").write_text("7\thead\n07\ttail\n")
-    with pytest.raises(ValueError, match="line 2: label '07' is no whole number"):
+    with pytest.raises(ValueError, match="line 2: label '07' is not a whole number"):
         read_group_lines("label_groups", Path("groups.txt")).by_number("label", None, 10)
 
 

@@ -93,7 +93,7 @@ TAKERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:y_score. a list as predict_proba")
+@pytest.mark.filterwarnings("ignore:y_score. read as a list from predict_proba")
 @pytest.mark.parametrize("n_labels", [1, 2, 6])
 @pytest.mark.parametrize("taker", TAKERS)
 def test_functions_take_lists_of_predict_proba_as_scores_of_class_1(
@@ -106,7 +106,7 @@ def test_functions_take_lists_of_predict_proba_as_scores_of_class_1(
     before = [array.copy() for array in arrays]
     assert TAKERS[taker](y, arrays) == TAKERS[taker](y, dense)
     assert all(map(np.array_equal, arrays, before))
-    with pytest.warns(UserWarning, match=r"y_score. a list as predict_proba"):
+    with pytest.warns(UserWarning, match=r"y_score. read as a list from predict_proba"):
         p_at_k(y, arrays, k=1)
 
 
@@ -114,7 +114,7 @@ def test_functions_take_lists_of_predict_proba_as_scores_of_class_1(
     ("shapes", "message"),
     [
         ([(3, 2), (3, 1)], "y_score: predict_proba's array of label 1 has one class"),
-        ([(3, 4), (3, 4)], "y_score: a list of 2 arrays, the first of shape (3, 4); concatenate"),
+        ([(3, 4), (3, 4)], "y_score: a list of 2 arrays, the first of shape (3, 4); join batches"),
     ],
 )
 def test_evaluate_refuses_other_lists_of_arrays(
@@ -191,7 +191,7 @@ def test_make_scorer_refuses_by_argument_and_scorers_can_be_pickled() -> None:
     for metric, decision, message in (
         ("pp@3", None, "did you mean"),
         ("label_density", None, "metrics: no value of label_density is better than another"),
-        ("f1.micro", "threshold0.5", "response_method: a threshold needs to know"),
+        ("f1.micro", "threshold0.5", "response_method: a threshold needs the method"),
     ):
         with pytest.raises(ValueError, match=message):
             make_scorer(metric, decision=decision)

@@ -76,7 +76,7 @@ def test_kernels_are_compiled_where_their_cache_is_damaged(
     ("owner", "call", "message"),
     [
         (caching.IndexDataCacheFile, "_open_for_write", "No space left"),
-        (caching._CacheLocator, "ensure_cache_path", "no cache of kernels can be written"),
+        (caching._CacheLocator, "ensure_cache_path", "the cache of kernels cannot be written"),
     ],
     ids=["open", "ensure"],
 )

@@ -166,7 +166,7 @@ def test_compare_does_not_test_models_of_ties(form: str, test: str, tmp_path: An
     (note,) = [note for note in comparison.notes if "decided by ties" in note]
     pairs = ", ".join(f"{a} and {b}" for a, b in comparison.pairs if "constant" in (a, b))
     assert note.startswith(f"decided by ties: which of {pairs} is better changes with the order")
-    assert f"so that it is not tested for {', '.join(metrics)}; give scores" in note
+    assert f"so it is not tested for {', '.join(metrics)}; give scores" in note
     assert note in str(comparison)
     table = comparison.tables()[0]
     best_marks = {row[1].tail for row in table.rows[1:]}
@@ -277,7 +277,7 @@ def test_rank_notes_values_that_ties_decide(tmp_path: Any) -> None:
     (tmp_path / "one.json").write_text(Comparison(reports).to_json())
     expected = (
         "decided by ties: which of constant and chance (on one, two), constant and few (on one, "
-        "two) is better changes with the order of equal scores, so that they count as tied there; "
+        "two) is better changes with the order of equal scores, so they count as tied there; "
     )
     for first in (reports, tmp_path / "one.json"):
         ranking = rank({"one": first, "two": reports}, "hit@5")

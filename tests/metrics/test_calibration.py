@@ -134,7 +134,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"y_score": 3 * SCORES}, "row 0: score 1.5 of label 0 is outside 0..1; ece(bins=15)@1"),
     (
         {"higher_is_better": False},
-        "ece(bins=15)@1 needs probabilities, not distances: higher_is_better=",
+        "ece(bins=15)@1 needs probabilities, but scores are distances by higher_is_better=",
     ),
     (
         {"conventions": "unlisted=-1"},

@@ -99,7 +99,7 @@ def test_threshold_of_distances_predicts_no_unlisted_label() -> None:
         ({"higher_is_better": "no"}, "^higher_is_better: 'no' is neither True nor False$"),
         (
             {"metrics": "sets", "decision": fit(TRUTH, DISTANCES, "f1.macro", rule="label")},
-            "was fitted to scores of which higher ones are better",
+            "was fitted to scores whose higher values are better",
         ),
     ],
 )

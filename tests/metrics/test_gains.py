@@ -108,7 +108,7 @@ def test_graded_measures_are_those_of_trec_eval(names: dict[str, str], by_name: 
 
 
 def test_judged_is_noted_if_no_label_is_judged_irrelevant() -> None:
-    message = "so that only relevant labels are judged and judged@2, judged@3 is the precision"
+    message = "so only relevant labels are judged and judged@2, judged@3 is the precision"
     stored_zero = csr_array(([2.0, 0.0], ([0, 3], [1, 2])), shape=Y.shape)
     # all cells of a dense truth are judged
     for truth, count in ((Y, 1), (Y.toarray(), 0), (stored_zero, 0), (Y.toarray().clip(1), 1)):
@@ -157,7 +157,7 @@ def test_ndcg_of_perfect_order_is_exactly_one() -> None:
         ),
         (
             {"y_true": Y / 8, "conventions": "gains=exp"},
-            'y_true: row 0: grade 0.375 is not a whole number, as conventions="gains=exp" needs',
+            'y_true: row 0: grade 0.375 is not a whole number, which conventions="gains=exp" needs',
         ),
         (
             {"y_true": Y * 9, "conventions": "gains=exp"},
@@ -169,11 +169,11 @@ def test_ndcg_of_perfect_order_is_exactly_one() -> None:
         ),
         (
             {"y_true": Y > 0, "conventions": None, "metrics": "judged@2"},
-            'judged@2 needs conventions="gains=...", as for a truth of grades',
+            'judged@2 needs conventions="gains=...", for a truth with grades',
         ),
         (
             {"y_true": {"q": {"a": 0.5}}, "y_score": {"q": {"a": 1}}, "conventions": None},
-            "value 0.5 is no judgement, an integer; scores go to y_score; "
+            "value 0.5 is not an integer judgement; give scores as y_score; "
             "are the truth and the scores",
         ),
     ],

@@ -49,7 +49,7 @@ def test_hierarchy_is_the_same_in_every_form() -> None:
 
 
 def test_hierarchy_with_a_label_above_all_others_is_noted() -> None:
-    message = "hierarchy= has 0 above all labels: it counts in every set"
+    message = "hierarchy= has 0 above all labels, so it counts in every set"
     notes = evaluate(Y, (LISTS, None), hierarchy=[*EDGES, (5, 0)], **OPTIONS).notes
     assert any(message in note for note in notes)
     assert not evaluate(Y, (LISTS, None), hierarchy=EDGES, **OPTIONS).notes
@@ -65,11 +65,11 @@ def test_hierarchy_with_a_label_above_all_others_is_noted() -> None:
 
 REFUSED: list[tuple[Any, str | None, str]] = [  # edges, names of labels, message
     ([(0, 1), (1, 2), (2, 0), (3, 0)], None, "a cycle: 0 -> 1 -> 2 -> 0, each a child of the next"),
-    ([(0, 1), (1, 6)], None, "edge 1: 6 is not one of 0..5; leave out edges to what is no label"),
+    ([(0, 1), (1, 6)], None, "edge 1: 6 is not one of 0..5; leave out edges to nodes"),
     ([("a", "b")], None, "edge 0: 'a' is not a label id; here, labels have no names"),
     ([(0, 1, 2)], None, "edge 0: (0, 1, 2) is not a (child, parent) pair"),
     (sp.csr_array((6, 5)), None, "shape (6, 5) is not (6, 6): children by row"),
-    ([("a", "b"), (3, "a")], "abcdef", "edge 1: 3 is no name like that of label 'a'"),
+    ([("a", "b"), (3, "a")], "abcdef", "edge 1: 3 is not a name of a label, such as 'a'"),
     ([("a", "b"), ("b", "a")], "cdefba", "a cycle: b -> a -> b"),
 ]
 
@@ -292,7 +292,7 @@ def test_hierarchy_may_have_more_nodes_than_labels() -> None:
     order = np.argsort(-scores, axis=1, kind="stable")[:, :3]
     first = np.array(LEAVES)[order].tolist()
     assert [*report.values()] == pytest.approx(by_hand(TRUE_SETS, first), abs=1e-12)
-    lacks = "hierarchy= lacks 1 of 9 labels, such as 'g8', and has 6 other nodes, such as 'c0'"
+    lacks = "hierarchy= lacks 1 of 9 labels, such as 'g8', but has 6 other nodes, such as 'c0'"
     assert any(note.startswith(lacks) for note in report.notes)
 
 

@@ -187,19 +187,22 @@ def constant(rows: BlockRows) -> Floats:
 BROKEN_FIELDS = [
     ({"name": "novelty", "rows": constant}, "joined by hyphens"),
     ({"name": "Lab-x", "rows": constant}, "joined by hyphens"),
-    ({}, "expected one formula, of rows=, row= and value=; it has none"),
+    ({}, "expected one formula: rows=, row= or value=; it has none"),
     ({"rows": constant, "row": constant}, "it has rows and row"),
-    ({"rows": 3}, "rows=3 is no function"),
+    ({"rows": 3}, "rows=3 is not a function"),
     ({"row": constant, "total": constant}, "total= is a function of the means"),
     ({"value": constant}, "value= needs state=, one of label_totals, rank_profile, score_runs"),
-    ({"rows": constant, "direction": "high"}, "direction='high' is none of 'up', 'down', 'none'"),
-    ({"rows": constant, "cutoff": "all"}, "cutoff='all' is none of"),
-    ({"rows": constant, "needs": ("score",)}, "needs=('score',) is no tuple of scores"),
+    (
+        {"rows": constant, "direction": "high"},
+        "direction='high' is not one of 'up', 'down', 'none'",
+    ),
+    ({"rows": constant, "cutoff": "all"}, "cutoff='all' is not one of"),
+    ({"rows": constant, "needs": ("score",)}, "needs=('score',) is not a tuple of scores"),
     ({"rows": constant, "averages": ("macro",)}, "a measure of rows takes no averages="),
-    ({"rows": constant, "label_data": ("A b",)}, "is no tuple of lower-case names"),
-    ({"rows": constant, "params": {"a": 1.0}}, "is no dict of xmleval.Param"),
-    ({"rows": constant, "version": 0}, "version=0 is no whole number from 1"),
-    ({"rows": constant, "range": (1.0, 0.0)}, "is no pair of a lower and a higher number"),
+    ({"rows": constant, "label_data": ("A b",)}, "is not a tuple of lower-case names"),
+    ({"rows": constant, "params": {"a": 1.0}}, "is not a dict of xmleval.Param"),
+    ({"rows": constant, "version": 0}, "version=0 is not a whole number from 1"),
+    ({"rows": constant, "range": (1.0, 0.0)}, "is not a pair of a lower and a higher number"),
     ({"rows": lambda rows: 1.0}, "the formula returned 1.0; expected float64 (4,)"),
     ({"rows": lambda rows: np.ones(3)}, "an array of shape (3,)"),
     ({"rows": lambda rows: np.full(4, "a")}, "expected float64 (4,)"),
@@ -225,7 +228,7 @@ BROKEN_FIELDS = [
     ),
     ({"rows": lambda rows: np.ones((4, 2))}, "several values of a row need total="),
     ({"rows": lambda rows: np.ones(4) / rows.k}, "rows.k is None without cutoff="),
-    ({"rows": lambda rows: rows.predicted.sizes / 9}, 'need needs=("sets",)'),
+    ({"rows": lambda rows: rows.predicted.sizes / 9}, 'declare needs=("sets",)'),
 ]
 
 
@@ -260,7 +263,7 @@ def test_data_must_be_declared_and_given() -> None:
         evaluate(Y, S, metrics=[NOVELTY], k=1, label_data={"popularity": np.ones(3)})
     with pytest.raises(ValueError, match="row_data: measure session-recall"):
         evaluate(Y, S, metrics=[DECAYED], k=1)
-    with pytest.raises(ValueError, match=re.escape("row_data['age']: row 1: nan is no finite")):
+    with pytest.raises(ValueError, match=re.escape("row_data['age']: row 1: nan is not a finite")):
         evaluate(Y[:2], S[:2], metrics=[DECAYED], k=1, row_data={"age": [1.0, np.nan]})
 
 
@@ -304,7 +307,7 @@ def test_a_saved_measure_that_is_not_known_names_its_module(
     Measure("lab-unknown", rows=constant)
     Evaluator("lab-unknown", n_labels=9).save("state.npz")
     monkeypatch.delitem(DEFINED, "lab-unknown")
-    message = r"state\.npz: measure 'lab-unknown' is not known here; .* import .*test_own_measures"
+    message = r"state\.npz: measure 'lab-unknown' is unknown here; .* import .*test_own_measures"
     with pytest.raises(ValueError, match=message):
         Evaluator.load("state.npz")
 
@@ -590,7 +593,7 @@ def test_the_shell_reads_saved_results_with_a_measure(
     assert run(f"check a.json --min kept-third=0.5 {own}")[1].startswith("kept-third 0.25 is below")
     assert "for one of your own: --measure MODULE:NAME" in run("check a.json --min kept-third=1")[1]
     assert "0.2500" in run(f"merge a.npz {own}")[1]
-    assert "its module defines it: --measure kept:NAME" in run("merge a.npz")[1]
+    assert "import the module that defines it: --measure kept:NAME" in run("merge a.npz")[1]
     assert "0.2500" in run(f"trend a.json {own}")[1]
     assert "not shown, as unknown here: kept-third" in run("trend a.json")[1]
     assert "range" in run(f"metrics {own}")[1]

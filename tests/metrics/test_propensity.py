@@ -92,7 +92,7 @@ def test_inverse_propensity_takes_published_constants(a: float, b: float, datase
         *(
             (
                 {"dataset": name},
-                f"nothing is published for {name!r}; most papers take a=0.55, b=1.5, which is",
+                f"no constants are published for {name!r}; most papers use a=0.55, b=1.5: give",
             )
             for name in (
                 "Wiki10-31K",
@@ -104,7 +104,7 @@ def test_inverse_propensity_takes_published_constants(a: float, b: float, datase
             )
         ),
         ({"dataset": "LF-AmazonTitle-131K"}, "did you mean LF-AmazonTitles-131K"),
-        ({"dataset": "mnist"}, "'mnist' is not known; known are default, wikipedia"),
+        ({"dataset": "mnist"}, "'mnist' is not known; known data sets are default, wikipedia"),
         ({"dataset": "amazon", "b": 2.6}, "give either the data set or a and b"),
     ],
 )
@@ -170,7 +170,7 @@ def test_constants_of_propensity_are_reported_while_they_are_true() -> None:
         ({"label_counts": [3, 0.5], "n_instances": 9}, "label_counts: label 1: count 0.5"),
         (
             {"label_counts": ["3"], "n_instances": 9},
-            "label_counts: dtype <U1 does not hold real numbers",
+            "label_counts: dtype <U1 is not a type of real numbers",
         ),
         ({"y_train": TRAIN, "a": -0.1}, "a: a=-0.1, b=1.5: the model needs a >= 0"),
         ({"y_train": TRAIN, "b": np.inf}, "b: a=0.55, b=inf: the model needs"),
@@ -222,7 +222,7 @@ def test_training_labels_give_the_values_of_their_propensities(dataset: str | No
     [
         (
             {"y_train": TrainingLabels(None, "amazon")},
-            "dataset: needs the training labels, y_train=",
+            "dataset: needs y_train=, the training labels",
         ),
         (
             {"y_train": Y_TRAIN, "inverse_propensity": np.ones(4)},
@@ -231,7 +231,7 @@ def test_training_labels_give_the_values_of_their_propensities(dataset: str | No
         ({"y_train": Y_TRAIN[:, :3]}, "y_train: shape (9, 3) has 3 labels; 4 were expected"),
         (
             {"y_train": NAMED_TRAIN},
-            "y_train: knows labels by name, and y_true has none; give labels=",
+            "y_train: has names of labels, but y_true has none; give labels=",
         ),
     ],
 )
@@ -242,7 +242,7 @@ def test_training_labels_are_refused_if_they_do_not_fit(
         evaluate(Y_TEST, Y_SCORE, metrics=["psp@1"], **arguments)
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         Evaluator(["psp@1"], n_labels=4, **arguments)
-    numbered = "^y_train: has no names, and labels are numbered as y_true names"
+    numbered = "^y_train: has no names, but labels are numbered as y_true names"
     with pytest.raises(ValueError, match=numbered):
         evaluate(NAMED_TEST, SCORED, metrics=["psp@1"], y_train=Y_TRAIN)
 

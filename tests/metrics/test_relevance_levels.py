@@ -274,7 +274,7 @@ def test_measures_with_a_level_have_no_values_by_label() -> None:
     report = evaluate(GRADES, SCORES, metrics=["p@1", "p(rel=2)@2"], per_label=True)
     assert "tp@1" in report.per_label()
     assert "tp@2" not in report.per_label()
-    with pytest.raises(ValueError, match=re.escape("none of p(rel=2)@2 has values by label")):
+    with pytest.raises(ValueError, match=re.escape("no measure has values by label: p(rel=2)@2")):
         evaluate(GRADES, SCORES, metrics="p(rel=2)@2", per_label=["p(rel=2)@2"])
 
 
@@ -298,7 +298,9 @@ def test_changed_rows_have_the_relevant_labels_of_the_level() -> None:
     rows = changes.to_dict()["changes"]["rows"]
     assert {row["number"]: row["truth"] for row in rows} == {0: [0], 1: [1]}
     assert "hits of labels are not counted by level" in str(changes)
-    message = "none of p(rel=2)@2 has values by label, or a cutoff to count hits at; hits of labels"
+    message = (
+        "no measure has values by label, or a cutoff to count hits at: p(rel=2)@2; hits of labels"
+    )
     with pytest.raises(ValueError, match=re.escape(message)):
         compare(GRADES, {"a": SCORES, "b": -SCORES}, metrics="p(rel=2)@2", worst=1)
 

@@ -171,7 +171,7 @@ def test_map_with_a_cutoff_is_that_of_rows() -> None:
     assert names("map@all") == ["map@all"]
 
 
-CAPPED = "map@2 divides by min(k, R), and trec_eval's map_cut_2 by R"
+CAPPED = "map@2 divides by min(k, R), but trec_eval's map_cut_2 by R"
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,7 @@ def test_lists_without_scores_have_no_ties() -> None:
 
 
 def test_bounds_are_refused_next_to_a_band() -> None:
-    with pytest.raises(ValueError, match=r"^bounds: is given with .*ties=band"):
+    with pytest.raises(ValueError, match=r"^bounds: cannot be given with .*ties=band"):
         Evaluator(["coverage"], bounds=True, conventions="ties=band")
 
 

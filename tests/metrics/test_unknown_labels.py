@@ -298,11 +298,14 @@ def test_hierarchies_and_rules_ignore_unknown_labels() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"y_true": {"q0": {"u0": 1}}}, "y_true: row 0: label 'u0' is not one of the 8 given ones"),
+        (
+            {"y_true": {"q0": {"u0": 1}}},
+            "y_true: row 0: label 'u0' is not one of the 8 listed labels",
+        ),
         (
             {"conventions": "sklearn"},
-            'y_score: predicts unknown labels, and conventions="unlisted=0" gives every label a '
-            "score; name them",
+            'y_score: predicts unknown labels, but conventions="unlisted=0" gives every label a '
+            "score; add them",
         ),
         ({"y_score": {"q0": [("u0", 0.5), ("u0", 0.25)]}}, "row 0: label 'u0' occurs twice"),
     ],

@@ -101,7 +101,7 @@ def test_notes_stand_in_the_section_that_they_are_about() -> None:
     report = evaluate(truth, lists, **options)
     page = report.to_html()
     on_group = [note for note in report.notes if "of a group" in note]
-    on_lists = [note for note in report.notes if "lists hold at most" in note]
+    on_lists = [note for note in report.notes if "lists have at most" in note]
     assert on_group
     assert on_lists
     assert on_group[0] in section_of(page, "Groups of labels")
@@ -112,7 +112,7 @@ def test_notes_stand_in_the_section_that_they_are_about() -> None:
     alone = evaluate(truth, lists, **{**options, "metrics": ["dcg@3"]})
     assert all(note in alone.to_html() for note in alone.notes)
     tested = compare(truth, {"a": lists, "b": lists}, test="randomisation", **options)
-    (line,) = [line for line in tested.footnotes() if "within groups of labels, whose" in line]
+    (line,) = [line for line in tested.footnotes() if "within groups of labels, as" in line]
     assert line in section_of(tested.to_html(), "Groups of labels")
 
 

@@ -155,7 +155,7 @@ def test_update_on_full_disk_loses_nothing(
     sizes = open_files(folder)
     for _ in range(2):
         disk.room = room
-        message = r"No space .* were spilled; what was counted before is kept"
+        message = r"No space .* were spilled; earlier counts are kept"
         with pytest.raises(OSError, match=message) as caught:
             evaluator.update(*HALVES[1])
         assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(folder))

@@ -79,7 +79,7 @@ def test_diff_lists_labels_that_changed_most(column: str, metric: str) -> None:
         assert change.support == old_columns["support"][label]
     has_rows = metric == "ndcg@3"
     assert (changes.rows is not None) == has_rows
-    assert ("is no mean over rows" in str(changes)) != has_rows
+    assert ("is not a mean over rows" in str(changes)) != has_rows
 
 
 def test_diff_lists_first_labels_of_distances_and_of_unlisted_zeros() -> None:
@@ -270,7 +270,7 @@ def test_diff_refuses_measures_without_values_by_row_and_by_label() -> None:
     for spec in without:
         with pytest.raises(ValueError) as refused:
             diff(np.eye(3), np.eye(3), np.eye(3)[::-1], metric=spec.name)
-        expected = f"metric: {spec} has values neither by row nor by label"
+        expected = f"metric: {spec} has no values by row or by label; give another"
         assert str(refused.value) == expected
 
 

@@ -82,10 +82,10 @@ def test_compare_notes_once_what_is_not_tested() -> None:
     (note,) = [note for note in comparison.notes if "not tested" in note]
     groups = dict.fromkeys(each.group for each in comparison.differences if each.group)
     assert note == (
-        "lists hold different numbers of labels a row (bm25 20, dense 50), "
-        "so that models whose lists differ are not tested for r@50, mrr@50, map@all; "
+        "lists have different numbers of labels per row (bm25 20, dense 50), "
+        "so models whose lists differ are not tested for r@50, mrr@50, map@all; "
         f"r@50, mrr@50, map@all within groups {', '.join(groups)}; "
-        "if none of them was cut, give complete_lists=True"
+        "if no list was cut, give complete_lists=True"
     )
     assert f"note: {note}" in str(comparison)
 
@@ -104,7 +104,7 @@ def test_compare_tests_complete_lists_of_any_length() -> None:
     assert all(not math.isnan(each.p_value) for each in complete.differences)
     assert [each.value for each in cut.differences] == [each.value for each in complete.differences]
     assert not any("not tested" in note for note in complete.notes)
-    assert "lists are compared as complete, however long they are" in str(complete)
+    assert "lists are compared as complete, whatever their length" in str(complete)
     for comparison, expected in ((cut, False), (complete, True)):
         assert json.loads(comparison.to_json())["comparison"]["complete_lists"] is expected
 
@@ -123,7 +123,7 @@ def test_complete_lists_is_an_option_of_commands_that_compare(tmp_path: Path, ru
         (tmp_path / f"{name}.run").write_text("".join(lines))
     files = " ".join(str(tmp_path / name) for name in ("truth.qrels", "bm25.run", "dense.run"))
     untested = " ".join(run(f"compare {files} --metrics map@all").split())
-    note = "are not tested for map@all; if none of them was cut, give --complete-lists"
+    note = "are not tested for map@all; if no list was cut, give --complete-lists"
     assert note in untested
     assert "dense better" in run(f"compare {files} --metrics map@all --complete-lists")
     pytest.importorskip("matplotlib")
@@ -149,5 +149,5 @@ def test_page_of_the_command_names_options(tmp_path: Path, run: Run) -> None:
     page = tmp_path / "page.html"
     run(f"compare {files} --metrics map@all --html {page}")
     text = html.unescape(page.read_text("utf-8"))
-    assert "if none of them was cut, give --complete-lists" in text
+    assert "if no list was cut, give --complete-lists" in text
     assert "complete_lists=" not in text

@@ -143,7 +143,7 @@ def test_measures_are_chosen_among_results(both: Comparisons) -> None:
     ]
     refused: list[tuple[dict[str, Any], str]] = [
         ({"metrics": "p@5"}, "metrics: of data set 'first': "),
-        ({"test": "wilcoxon"}, "test: is for truths and models; these are"),
+        ({"test": "wilcoxon"}, "test: is for truths and models, but these"),
         ({"conventions": "sklearn"}, "conventions: is for truths and"),
     ]
     for options, message in refused:
@@ -157,7 +157,7 @@ def test_measures_are_chosen_among_results(both: Comparisons) -> None:
     ("data_sets", "message"),
     [
         ({"a": (TRUTH,)}, "of data set 'a': a tuple of 1; expected (y_true, models)"),
-        ({"a": 3}, "of data set 'a': int is no data set; expected (y_true, models)"),
+        ({"a": 3}, "of data set 'a': int is not a data set; expected (y_true, models)"),
         ({"a": (TRUTH, {"m": TRUTH})}, "of data set 'a': 1 given; expected two or more"),
         ({3: (TRUTH, MODELS)}, "3 is not the name of a data set"),
         ({}, "no data set given; expected one or more"),
@@ -197,7 +197,7 @@ def test_rank_evaluates_data_sets_and_ranks_by_several_measures(both: Comparison
 
 
 def test_rank_refuses_options_of_an_evaluation_with_results(both: Comparisons) -> None:
-    with pytest.raises(ValueError, match="is for truths and models; these are results"):
+    with pytest.raises(ValueError, match="is for truths and models, but these results"):
         rank(both, "p@1", conventions="sklearn")
     with pytest.raises(TypeError, match="convention"):
         rank(pairs(), "p@1", convention="sklearn")
@@ -249,7 +249,7 @@ def test_inputs_among_the_options_of_a_data_set_are_refused(call: Any, name: Any
     with pytest.raises(ValueError) as refused:
         call(data_sets, metrics="p@1")
     message = str(refused.value)
-    assert message.startswith(f"y_true: of data set 'first': option {name!r} is no option of")
+    assert message.startswith(f"y_true: of data set 'first': {name!r} is not an option of")
     assert "\n" not in message
 
 

@@ -91,7 +91,7 @@ def test_rank_ties_pairs_whose_bands_overlap(seed: int) -> None:
         n_decided += len(tied)
     assert n_decided
     (note,) = notes_on_ties(ranking.notes)
-    assert "so that they count as tied there" in note
+    assert "so they count as tied there" in note
 
 
 def test_rank_corrects_for_pairs_that_share_ranks() -> None:

@@ -268,7 +268,7 @@ def test_compare_tests_no_lists_of_different_lengths_by_deeper_measures() -> Non
     assert not math.isnan(shallow.p_value)
     assert math.isnan(deep.p_value)
     assert deep.value > 0
-    note = "so that models whose lists differ are not tested for p@5; if none"
+    note = "so models whose lists differ are not tested for p@5; if none"
     assert note in comparison.notes[-1]
 
 
@@ -302,7 +302,7 @@ def test_compare_counts_lists_without_excluded_labels(
     expected = compare(TRUTH, without, metrics=names)
     assert [*map(str, actual.differences)] == [*map(str, expected.differences)]
     notes, expected_notes = (
-        [note for note in comparison.notes if "lists hold" in note]
+        [note for note in comparison.notes if "lists have" in note]
         for comparison in (actual, expected)
     )
     assert notes == expected_notes
@@ -313,7 +313,7 @@ def test_compare_counts_lists_without_excluded_labels(
     [
         ({"models": [MODELS["good"]]}, "models: list is not a dict of models; give them by name"),
         ({"models": {0: MODELS["good"], 1: MODELS["good"]}}, "models: 0 is not a name"),
-        ({"baseline": "goood"}, "'goood' is none of the models good, fair; did you mean good?"),
+        ({"baseline": "goood"}, "'goood' is not one of the models good, fair; did you mean good?"),
         (
             {"test": "bootstrap"},
             "test: 'bootstrap' is none of t, randomisation, paired_t, wilcoxon",
@@ -323,12 +323,15 @@ def test_compare_counts_lists_without_excluded_labels(
         ({"test": "wilcoxon", "clusters": np.arange(N)}, "'wilcoxon' takes rows that count alike"),
         (
             {"test": "paired_t", "sample_weight": np.ones(N)},
-            "which sample_weight= says they are not",
+            "but sample_weight= says otherwise",
         ),
         ({"confidence": 95}, "confidence: 95 is not a probability"),
         ({"seeds": True}, "'good' is not a list with the scores of each seed"),
         ({"y_pred": {"a": TRUTH, "b": TRUTH}}, "y_pred: has other models (a, b) than good, fair"),
-        ({"metrics": ["lrap"], "worst": 3}, "worst: none of lrap has values by label, or a cutoff"),
+        (
+            {"metrics": ["lrap"], "worst": 3},
+            "worst: no measure has values by label: lrap, or a cutoff",
+        ),
     ],
 )
 def test_compare_refuses_by_argument(change: dict[str, Any], message: str) -> None:
@@ -445,7 +448,7 @@ def test_holm_counts_measures_with_the_same_differences_once(
             assert difference.better == expected.better
         assert (difference.same_as == "p@1") == (is_same and is_tested)
         assert difference.same_as in (None, "p@1")
-    assert "those with the same differences once" in str(comparison)
+    assert "counting tests of the same differences once" in str(comparison)
     assert "once" not in str(alone)
 
 

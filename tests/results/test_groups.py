@@ -53,11 +53,11 @@ def check_whole_among_groups(comparison: Comparison, test: str | None) -> None:
     p_values = [difference.p_value for difference in comparison.differences if not difference.group]
     expected = [difference.p_value for difference in without_groups]
     np.testing.assert_array_equal(p_values, expected)
-    title = f"Holm over {comparison.n_tests} tests, those within groups included"
+    title = f"Holm over {comparison.n_tests} tests, including tests within groups"
     assert title in str(comparison)
     assert title in comparison.to_markdown()
     assert title in comparison.to_latex()
-    by_row = "within groups of labels, whose values and shares by row are not kept"
+    by_row = "within groups of labels, as values and shares by row are not kept"
     assert (by_row in str(comparison)) == (test is not None)
 
 
@@ -184,8 +184,8 @@ def test_compare_prefers_no_model_to_itself_with_shorter_lists(form: str, test: 
     untested = f"{', '.join(measures)} within groups frequent, rare"
     if test == "t":
         untested += "; shares of groups are tested for p@1, ndcg@1"
-    assert any(f"{untested}; if none of them was cut" in note for note in comparison.notes)
-    few = "lists hold few labels of a group (frequent 0.5 of 1, rare 0.5 of 1 in"
+    assert any(f"{untested}; if no list was cut" in note for note in comparison.notes)
+    few = "lists have few labels of a group (frequent 0.5 of 1, rare 0.5 of 1 in"
     assert any(few in note for note in comparison.notes)
 
 

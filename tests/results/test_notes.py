@@ -53,7 +53,7 @@ def lists(depth: int, n_missing: int = 0) -> tuple[Any, Any]:
 
 
 EVERYTHING = {"P@1", "P@3", "LRAP", "AUC micro"}
-REMEDY = "; if none of them was cut, compare them with complete_lists=True"
+REMEDY = "; if no list was cut, compare them with complete_lists=True"
 
 
 def marked(a: Any, b: Any, unlisted: float | str = "below") -> tuple[set[str], str]:
@@ -95,8 +95,8 @@ def test_no_value_of_lists_of_different_lengths_is_marked() -> None:
     best, note = marked(DENSE, lists(2))
     assert best == set()  # of P@1, both values are equal
     assert note == (
-        "lists hold different numbers of labels a row (b 2), "
-        f"so that no value is marked as best for p@3, lrap, auc.micro{REMEDY}"
+        "lists have different numbers of labels per row (b 2), "
+        f"so no value is marked as best for p@3, lrap, auc.micro{REMEDY}"
     )
 
 
@@ -108,9 +108,7 @@ def test_short_lists_are_not_full_ones_where_unlisted_labels_score() -> None:
     for full in (DENSE[::-1], sparse[::-1]):
         best, note = marked(full, lists(3), 0.0)
         assert best == {"P@1", "P@3"}
-        assert note.endswith(
-            f"(b 3), so that no value is marked as best for lrap, auc.micro{REMEDY}"
-        )
+        assert note.endswith(f"(b 3), so no value is marked as best for lrap, auc.micro{REMEDY}")
     assert marked(lists(4), (lists(4)[0][:, ::-1], lists(4)[1]), 0.0) == (EVERYTHING, "")
 
 
@@ -186,7 +184,7 @@ def test_notes_on_all_batches_and_shards_are_not_repeated() -> None:
     for shard in (*shards, *shards):
         shard.update(truth, scores[::-1])
     notes = shards[0].merge(shards[1]).compute().notes
-    assert notes == ["y_score: rows were brought in the order of y_true's index"]
+    assert notes == ["y_score: rows were reordered by the index of y_true"]
 
 
 def test_saved_notes_name_arguments_as_those_of_python(
@@ -198,7 +196,10 @@ def test_saved_notes_name_arguments_as_those_of_python(
     assert answer(["evaluate", *shlex.split("t.csv p.csv --metrics ndcg@1 --save s")])[0] == 0
     notes = Evaluator.load("s").compute().notes
     assert notes == evaluate("t.csv", "p.csv", metrics="ndcg@1").notes
-    for words in ('unless conventions="gains=..." is given', "scan(path, score=...) reads scores"):
+    for words in (
+        'unless conventions="gains=..." is given',
+        "to read scores, give scan(path, score=...)",
+    ):
         assert any(words in note for note in notes)
 
 

@@ -266,11 +266,11 @@ def test_rank_takes_frames_as_dicts() -> None:
         rank(text, higher_is_better=True)
     dates = frame.set_axis(pandas.date_range("2020-01-01", periods=14)).reset_index()
     assert [*rank(dates, higher_is_better=True).values.values()] == [*of_demsar().values.values()]
-    with pytest.raises(ValueError, match="results: '1' is there twice"):
+    with pytest.raises(ValueError, match="results: '1' occurs twice"):
         rank(pandas.DataFrame([[1, 2.0], [3, 1]], index=[1, "1"]), higher_is_better=True)
     with pytest.raises(ValueError, match="results: 1 data set; average ranks need 2 or more"):
         rank(frame[:1])
-    with pytest.raises(ValueError, match="'adult' holds 'p@1', a measure and no model"):
+    with pytest.raises(ValueError, match="'adult' has 'p@1', a measure, not a model"):
         rank(frame[frame.columns[:2]].set_axis(["p@1", "p@5"], axis=1))
 
 
@@ -292,7 +292,7 @@ def with_reports(**down: Any) -> Any:
         (
             {"x": {"p@1": 0.5, "p@3": 1}},
             UP,
-            "results: 'x' holds 'p@1', a measure and no model; expected",
+            "results: 'x' has 'p@1', a measure, not a model; expected",
         ),
         (
             UNDEFINED,
@@ -306,7 +306,7 @@ def with_reports(**down: Any) -> Any:
         (
             TWO,
             {**UP, "metrics": "coverage"},
-            "higher_is_better: True, and lower is better for coverage",
+            "higher_is_better: True, but lower is better for coverage",
         ),
         (with_reports(), {}, "metrics: not given; the models have p@1, ranking_loss"),
         (
@@ -317,7 +317,7 @@ def with_reports(**down: Any) -> Any:
         (
             with_reports(rows=2),
             {"metrics": "p@1"},
-            "two: n_rows is 3 for up and 2 for down, whose values can",
+            "two: n_rows is 3 for up and 2 for down; such values can",
         ),
         (
             with_reports(conventions={"empty": "skip"}),
@@ -349,7 +349,7 @@ def test_rank_leaves_out_models_or_data_sets_without_values() -> None:
     ):
         ranking = rank(partial, higher_is_better=True, leave_out=axis)
         assert ranking.ranks == rank(expected, higher_is_better=True).ranks
-        assert ranking.notes[0] == f"left out, as a model has no value on a data set: {excluded}"
+        assert ranking.notes[0] == f"left out, as values are missing: {excluded}"
 
 
 def test_ranking_shows_names_as_text() -> None:

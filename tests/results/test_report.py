@@ -323,7 +323,7 @@ def test_evaluate_names_the_bad_row_of_the_first_bad_block(case: str) -> None:
         ({"y_pred": None}, "y_pred: given earlier, but not now"),
         ({"sample_weight": np.ones(12)}, "sample_weight: given now, but not earlier"),
         ({"first_row": 3}, r"first_row: rows 3\.\.1[14] are counted already"),
-        ({"y_score": DEEP.astype("f4")}, "y_score: scores are float32 where earlier ones were not"),
+        ({"y_score": DEEP.astype("f4")}, "y_score: scores are float32, unlike earlier scores"),
         ({"y_true": TALL[:, :3]}, r"y_true: shape \(12, 3\) has 3 labels; 4 were expected"),
     ],
 )

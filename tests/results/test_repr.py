@@ -24,7 +24,7 @@ def test_repr_is_one_line_with_the_first_values() -> None:
     models = "P@1 of a 1.0000, b 0.5000 ±0.1558"
     assert repr(comparison) == f"<Comparison: 40 rows x 40 labels, {models}>"
     changes = diff(TRUTH, MODELS["a"], MODELS["b"], metric="p@1")
-    change = "1.0000 (a) -> 0.5000 (b), -0.5000; 0 rows better, 20 worse, 20 as good"
+    change = "1.0000 (a) -> 0.5000 (b), -0.5000; 0 rows better, 20 worse, 20 equal"
     assert repr(changes) == f"<Diff of P@1 ↑: {change}>"
     ranking = rank(RANKED, "p@1")
     assert repr(ranking) == "<Ranking: average ranks by P@1 on 2 data sets: b 1, a 2>"

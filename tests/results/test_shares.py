@@ -201,6 +201,6 @@ def test_shares_are_not_tested_where_relevant_labels_tie_at_the_cutoff(
     for each in comparison.differences:
         is_decided = each.name == "p@3" and each.kind == "shares"
         assert math.isnan(each.p_value) == is_decided, each
-    (note,) = [note for note in comparison.notes if "order of equal scores" in note]
+    (note,) = [note for note in comparison.notes if "decided by ties" in note]
     assert "which of tied and falling is better" in note
     assert "not tested for shares of groups of p@3;" in note

@@ -130,23 +130,23 @@ def test_other_settings_are_notes_and_other_conventions_refused() -> None:
         "tue": report_of(2, 7, metrics=["p@1", "f1.micro", "p@3"], decision="top2"),
     }
     assert trend(days).notes == [
-        "left out, as not on all days: p@3",
+        "left out, as some days lack them: p@3",
         "number of labels differs: 6 (mon), 7 (tue)",
         "decision differs: top1 (mon), top2 (tue)",
     ]
     assert "p@3 has no value on mon" in trend(days, "p@3").notes
     days["wed"] = report_of(3, conventions="empty=one", metrics=["p@1"])
-    message = "results: empty is zero (mon, tue) and one (wed), whose values cannot be compared"
+    message = "results: empty is zero (mon, tue) and one (wed); such values cannot be compared"
     with pytest.raises(ValueError, match=re.escape(message)):
         trend(days, "p@1")
 
 
 REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
-    "results: there are none; expected": ({}, {}),
-    "results: int is no results": (3, {}),
+    "results: no results are given; expected": ({}, {}),
+    "results: int is not a result by day": (3, {}),
     "results: Report is the results of one day": (report_of(1), {}),
-    "a: float is no results": ({"a": 0.5}, {}),
-    "results: no_such/*: no file is there": (["no_such/*"], {}),
+    "a: float is not a result": ({"a": 0.5}, {}),
+    "results: no_such/*: no such file": (["no_such/*"], {}),
     "metrics: 'lrap' is not in this report": ({"a": report_of(1)}, {"metrics": "lrap"}),
     "min: 'p@1=2': p@1 is between 0 and 1": ({"a": report_of(1)}, {"min": {"p@1": 2}}),
 }
@@ -161,7 +161,9 @@ def test_wrong_results_are_refused(message: str) -> None:
 
 def test_two_files_of_one_day_are_refused(files: Path, reports: dict[str, Report]) -> None:
     (files / f"day{N_DAYS}.json").write_text(reports["day1"].to_json())
-    with pytest.raises(ValueError, match=r"day12.* have one name; give one of them, or a pattern"):
+    with pytest.raises(
+        ValueError, match=r"day12.* have the same name; give one of them, or a pattern"
+    ):
         trend(files)
 
 
@@ -212,7 +214,7 @@ def test_trend_refuses_a_model_of_reports_without_names() -> None:
     with pytest.raises(ValueError) as refused:
         trend({"day1": day}, model="b")
     assert str(refused.value) == (
-        "model: 'b' is given, and the report of day1 has no name; leave this out"
+        "model: 'b' is given, but the report of day1 has no name; leave this out"
     )
 
 
@@ -223,4 +225,4 @@ def test_trend_does_not_note_measures_with_limits_as_left_out() -> None:
     }
     result = trend(days, min={"r@1": 0.5})
     assert [measure.name for measure in result.measures] == ["p@1", "r@1"]
-    assert "left out, as not on all days: lrap" in result.notes
+    assert "left out, as some days lack them: lrap" in result.notes

@@ -37,10 +37,10 @@ FROM_1 = (
     "or drop the first column"
 )
 EMPTY = "no row of the truth has a relevant label"
-AT_MOST_3 = "lists hold at most 3 labels: measures @5, @7 count the missing ones as wrong"
+AT_MOST_3 = "lists have at most 3 labels: measures @5, @7 count missing labels as wrong"
 AT_MOST_2 = AT_MOST_3.replace("3", "2")
-AT_MOST_1 = "lists hold at most 1 label: measures @5, @7 count"
-AT_MOST_6 = "lists hold at most 6 labels: measures @7 count"
+AT_MOST_1 = "lists have at most 1 label: measures @5, @7 count"
+AT_MOST_6 = "lists have at most 6 labels: measures @7 count"
 NAMES = ["p@1", "p@5", "p@7", "lrap"]
 POINTER = range(0, M * K + 1, K)
 
@@ -177,7 +177,7 @@ def without_ties(notes: Sequence[str]) -> list[str]:
 
 
 def without_short_lists(notes: Sequence[str]) -> list[str]:
-    return [note for note in notes if "lists hold" not in note]
+    return [note for note in notes if "lists have" not in note]
 
 
 @pytest.mark.parametrize("name", CASES)

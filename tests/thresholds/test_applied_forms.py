@@ -173,7 +173,7 @@ def test_apply_warns_of_labels_that_the_rule_does_not_know() -> None:
 
 def test_calibrator_apply_refuses_names_without_scores() -> None:
     calibrator = calibrate.fit(TRUTH, SCORES, "platt")
-    message = "y_score: has no scores, which probabilities are made of"
+    message = "y_score: has no scores to make probabilities of"
     for value in ([["red", "blue"], ["green"]], {"q1": ["red"]}):
         with pytest.raises(ValueError, match=message):
             calibrator.apply(value)
@@ -202,7 +202,7 @@ def test_apply_takes_arrays_and_lists_by_number(form: str) -> None:
     calibrator = calibrate.fit(truth, scores, "platt")
     value = (ARRAYS.get(form) or LISTED[form])(scores)
     if "without scores" in form or form == "ids":
-        with pytest.raises(ValueError, match="y_score: has no scores, which probabilities"):
+        with pytest.raises(ValueError, match="y_score: has no scores to make probabilities"):
             calibrator.apply(value)
         return
     assert (rule.apply(value) != rule.apply(scores)).nnz == 0
@@ -231,7 +231,7 @@ def test_write_keeps_the_names_of_any_form(form: str, ending: str) -> None:
     expected = evaluate(TRUTH, calibrator.apply(SCORES), metrics=names)
     assert dict(calibrated) == pytest.approx(dict(expected), rel=1e-6)
     if ending == "run":
-        message = r"^p\.run: a TREC run holds no predicted sets; expected"
+        message = r"^p\.run: a TREC run cannot contain predicted sets; expected"
         with pytest.raises(ValueError, match=message):
             write("p.run", rule.apply(scores), "sets")
         return
@@ -265,7 +265,7 @@ def test_write_takes_arrays_and_refuses_other_arguments() -> None:
         write("a.npz", y_score, "score")
     with pytest.raises(ValueError, match="data: is a file"):
         write("a.npz", "s.npz")
-    message = r"^s\.csv2: its name does not tell a format that is written"
+    message = r"^s\.csv2: its ending is not that of a format that can be written"
     with pytest.raises(ValueError, match=message):
         write("s.csv2", y_score)
 

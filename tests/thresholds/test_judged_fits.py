@@ -134,7 +134,7 @@ def test_features_go_with_judged_labels() -> None:
         ({"rule": "row", "measure": "f1.samples"}, "unjudged: not for rule='row' and f1.samples"),
         (
             {"measure": "f1.micro", "conventions": "unlisted=0"},
-            'unlisted=0" gives all labels a score, also those that are not judged; expected',
+            'unlisted=0" gives all labels a score, including labels that are not judged; give',
         ),
     ],
 )

@@ -122,7 +122,7 @@ def test_for_labels_matches_thresholds_by_name() -> None:
     assert turned.n_labels == 5
     assert turned.label_names == tuple("ecxab")
     options: dict[str, Any] = {"metrics": ["f1.macro"], "decision": named}
-    message = r"^decision: knows labels by name, and y_true has none; give label"
+    message = r"^decision: has names of labels, but y_true has none; give label"
     with pytest.raises(ValueError, match=message):
         evaluate(truth, scores, **options)
     expected = evaluate(truth, scores, metrics=["f1.macro"], decision=rule)["f1.macro"]
@@ -175,7 +175,7 @@ def test_rule_keeps_names_that_are_integers(tmp_path: Path) -> None:
         assert decision.label_names == (5, 3, 1, 4, 2)
         report = evaluate(*turned, metrics=["f1.macro"], decision=decision)
         assert report["f1.macro"] == expected
-    with pytest.raises(ValueError, match=r"knows none of these labels: 5 is unlike '5'$"):
+    with pytest.raises(ValueError, match=r"has none of these labels: it has 5, the input '5'$"):
         rule.for_labels(["5", "3"])
     unnamed = [pd.DataFrame(rows) for rows in sample()]
     assert fit(unnamed[0], unnamed[1], "f1.macro").label_names is None
@@ -237,7 +237,7 @@ def test_load_refuses_files_without_a_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"measure": "lrap"}, "measure: 'lrap': rules are tuned to hamming_loss, "),
+        ({"measure": "lrap"}, "measure: 'lrap': rules can only be tuned to hamming_loss, "),
         ({"measure": "f1"}, "measure: 'f1': needs an average"),
         ({"measure": "p"}, "measure: 'p': p needs a cutoff, as in @5"),
         ({"measure": "f1.micro", "rule": "label"}, "measure: 'f1.micro': rule='label' is tuned to"),
@@ -261,7 +261,7 @@ def test_load_refuses_files_without_a_rule(tmp_path: Path) -> None:
             "k: not for rule='row'",
         ),
         ({**ROW, "features": np.eye(3)}, "features: shape (3, 3) does"),
-        ({**ROW, "features": EYE + 1j}, "features: dtype complex128 does not hold real numbers"),
+        ({**ROW, "features": EYE + 1j}, "features: dtype complex128 is not a type of real numbers"),
         ({**ROW, "features": np.array(UNDEFINED)}, "features: row 1: nan in column 1 is"),
         ({**ROW, "features": sp.csr_array(UNDEFINED)}, "features: row 1: nan in column 1 is"),
         ({**ROW, "features": sp.coo_array(UNDEFINED)}, "features: row 1: nan in column 1 is"),

@@ -154,7 +154,7 @@ def check(
     if no_worse_than is not None:
         earlier_place, earlier = _select_reports("no_worse_than", no_worse_than, model)
     if model is not None and {*reports, *earlier} == {""}:
-        nameless = f": {place} holds one report, which has no name"
+        nameless = f": {place} has one report, without a name; leave this out"
         raise ValueError(Message(Keyword("model", shown(model)), nameless))
     if earlier:
         earlier = _with_names_of(reports, earlier, place, earlier_place)
@@ -182,7 +182,9 @@ def _refuse_without_earlier(min: object, max: object, margin: object) -> None:
         names = Keyword("min"), ", ", Keyword("max"), " or ", Keyword("no_worse_than")
         raise InputError("results", Message("nothing to check: give ", *names))
     if margin:
-        raise InputError("margin", Message("needs the earlier results, ", Keyword("no_worse_than")))
+        raise InputError(
+            "margin", Message("needs ", Keyword("no_worse_than"), ", the earlier results")
+        )
 
 
 def check_limits(argument: str, values: object, are_margins: bool = False) -> dict[str, float]:
@@ -191,7 +193,8 @@ def check_limits(argument: str, values: object, are_margins: bool = False) -> di
         values = {}
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise InputError(
-            argument, f"{shown(values)} is no dict of limits by measure, as in {{'ndcg@5': 0.6}}"
+            argument,
+            f"{shown(values)} is not a dict of limits by measure, such as {{'ndcg@5': 0.6}}",
         )
     pairs = [(name, real_number(argument, value)) for name, value in values.items()]
     return checks.limits_of(argument, pairs, are_margins)
@@ -227,8 +230,8 @@ def _with_names_of(
         if "" in reports:
             places = place, earlier_place
         nameless, named = places
-        text = f"{nameless}: its report has no name; "
-        raise ValueError(Message(text, Keyword("model"), f" tells which of {named} goes with it"))
+        text = f"{nameless}: its report has no name; give "
+        raise ValueError(Message(text, Keyword("model"), f", the report of {named} to compare"))
     return dict(zip(reports, earlier.values(), strict=True))
 
 
@@ -249,7 +252,7 @@ def _missing_reports(
     reports: Mapping[str, Report], earlier: Mapping[str, Report], earlier_place: str
 ) -> list[checks.Failure]:
     """Return a failure for each earlier report that the results lack."""
-    reason = f"no report of this name, which is in {earlier_place}"
+    reason = f"this report is missing, but {earlier_place} has it"
     missing = [name for name in earlier if name not in reports]
     return [checks.Failure(name, "", math.nan, math.nan, reason) for name in missing]
 
@@ -270,7 +273,8 @@ def _compare_reports(
             differences = checks.paired_differences(report.results.rows, earlier.results.rows)
         if differences and report.row_names != earlier.row_names:
             raise InputError(
-                "no_worse_than", "its rows have other names; expected the same, in their order"
+                "no_worse_than",
+                "its rows have other keys; give results of the same rows in the same order",
             )
         compared = checks.compare_values(report, earlier, earlier_place, margins, differences)
         for measure, failure in compared:

@@ -51,7 +51,7 @@ from xmleval.states.results import Results
 
 Models = Mapping[str, Any]  # scores or sets by name, or a list of those of seeds
 INPUTS = ("y_true", "y_score", "models")  # of a data set, before its options
-COMPUTED = "is for truths and models; these are results, computed before"
+COMPUTED = "is for truths and models, but these results are computed already; leave it out"
 CHOOSING = ("metrics", "k")  # options that choose among computed results
 # a truth, models and, perhaps, options; or results
 DataSet = (
@@ -60,7 +60,7 @@ DataSet = (
     | Comparison
     | FilePath
 )
-DATA_SET = "expected (y_true, models), these with a dict of options, or results of compare"
+DATA_SET = "expected (y_true, models), (y_true, models, options) or a result of compare"
 AFTER = "; they come after the truth: compare(y_true, models)"
 
 
@@ -133,23 +133,23 @@ def compare(
         t-test of rows, or Wilcoxon's signed ranks. p-values are corrected by Holm's method for all
         measures, pairs and groups together.
     confidence : float, default 0.95
-        Probability that an interval covers. A difference is significant where the corrected p-value
-        is below 1 minus it.
+        Confidence level of intervals. A difference is significant if its corrected p-value is below
+        1 minus this level.
     clusters
         As in `evaluate`.
     seeds : bool, default False
         Whether each value of ``models`` is a list of scores, of one training seed each, or a folder
         or pattern of such files. Their means are compared, and the standard deviation over seeds is
-        given beside the intervals: these cover the sampling of test rows alone.
+        given next to the intervals, which only account for the sampling of test rows.
     worst : int, default 0
-        Also name so many labels that differ most between each pair: by the first measure that has
+        Number of labels to show that differ most between each pair: by the first measure that has
         values by label, or else by the hits at its cutoff. This counts every label, which takes
-        longer. The page then shows rows of the first two models, too, with their lists.
+        longer. The page then also shows rows of the first two models, with their lists.
     complete_lists : bool, default False
-        Whether all lists are as long as the models make them, so that values are compared as they
-        are, as trec_eval does. Default: lists may have been cut, and a measure that reads more
-        labels than a list holds is tested for models with lists of one length alone; rows without
-        any list count 0.
+        Whether all lists are complete, so that values are compared whatever their length, as
+        trec_eval does. Default: lists may have been cut, and a measure that reads more labels than
+        a list has is only tested between models with lists of one length; rows without a list
+        count 0.
     options : dict
         ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of
         `evaluate`. With ``label_groups`` or ``row_groups``, models are also compared within each
@@ -248,13 +248,15 @@ def _refuse_test_without_input(
             "per_row", Message("False; ", Keyword("test", shown(test)), " needs values by row")
         )
     if confidence is None:
-        raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
+        raise InputError("confidence", "is None; give a confidence level, such as 0.95")
 
 
 def _refuse_measures_of_truth(specs: Sequence[Spec]) -> None:
     """Refuse measures if all of them ignore the models."""
     if not any(spec.needs for spec in specs):
-        raise InputError("metrics", f"none of {', '.join(map(str, specs))} depends on the models")
+        raise InputError(
+            "metrics", f"no measure depends on the models: {', '.join(map(str, specs))}"
+        )
 
 
 def add_tie_bounds(evaluated: Evaluated, request: Request, seeds: bool = False) -> None:
@@ -345,7 +347,7 @@ def inputs_of(data_set: tuple[Any, ...]) -> tuple[Any, Any, Mapping[str, Any]]:
     if len(data_set) == 3 and isinstance(data_set[2], Mapping):
         for name in data_set[2]:
             if not isinstance(name, str) or name in INPUTS:
-                text = f"option {shown(name)} is no option of `evaluate`; {DATA_SET}"
+                text = f"{shown(name)} is not an option of `evaluate`; {DATA_SET}"
                 raise InputError("y_true", text)
         return data_set
     raise InputError("y_true", f"a tuple of {len(data_set)}; {DATA_SET}")
@@ -369,7 +371,7 @@ def _refuse_settings_of_results(settings: Mapping[str, Any]) -> None:
     """Refuse what changes results that were computed before."""
     assert compare.__kwdefaults__ is not None
     if settings.get("metrics") is None and settings.get("k") is not None:
-        raise InputError("k", "chooses among measures; give metrics, too")
+        raise InputError("k", "has no effect without metrics; give metrics, too")
     for name, value in settings.items():
         if name not in CHOOSING and value != compare.__kwdefaults__.get(name):
             raise InputError(name, COMPUTED)
@@ -380,7 +382,7 @@ def _finished_comparison(result: object, options: Mapping[str, Any]) -> Comparis
     if is_file(result):
         result = Comparison.load(result)
     if not isinstance(result, Comparison):
-        raise InputError("y_true", f"{type(result).__name__} is no data set; {DATA_SET}")
+        raise InputError("y_true", f"{type(result).__name__} is not a data set; {DATA_SET}")
     if options.get("metrics") is None:
         return result
     return select_measures(result, options["metrics"], options.get("k"))
@@ -389,7 +391,7 @@ def _finished_comparison(result: object, options: Mapping[str, Any]) -> Comparis
 def _refuse_other_baseline(baseline: str | None, names: Sequence[str]) -> None:
     """Refuse a baseline that is not one of the models."""
     if baseline is not None and baseline not in names:
-        text = f"{shown(baseline)} is none of the models {shown_names(names)}"
+        text = f"{shown(baseline)} is not one of the models {shown_names(names)}"
         raise InputError("baseline", f"{text}; {did_you_mean(str(baseline), names)}".rstrip("; "))
 
 
@@ -438,8 +440,8 @@ def evaluate_models(
     inputs = _named_inputs(seeds_of, seeds)
     if seeds and len(inputs) == len(names) and any(map(is_file, (models or {}).values())):
         first = next(iter(inputs.values()))[0]
-        text = f"{first} stands for one input; "
-        hint = "give patterns, such as 'a_*', for those of several seeds"
+        text = f"{first} is one input; "
+        hint = "give a pattern for the files of several seeds, such as 'a_*'"
         raise InputError("seeds", text + hint)
     run: FileEvaluation | None = None
     if reads_files(request) or any(map(is_file, chain(*inputs.values()))):
@@ -535,7 +537,7 @@ def _scores_and_sets(
     if scores is None or sets is None:
         return [*zip_longest(scores or (), sets or ())]
     if len(sets) != len(scores):
-        text = f"{shown(name)} has {len(sets)} seeds, and {len(scores)} with scores"
+        text = f"{shown(name)} has sets of {len(sets)} seeds, but scores of {len(scores)}"
         raise InputError("y_pred", text)
     return [*zip(scores, sets, strict=True)]
 

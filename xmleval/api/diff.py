@@ -37,7 +37,7 @@ def diff(
         Relevant labels, as in `evaluate`.
     a, b
         Scores of two models, each as ``y_score`` of `evaluate`; changes are from ``a`` to ``b``.
-        Those of files are called by the words of the files' names that differ.
+        Models in files are called by the words in which the names of the files differ.
     metric : str, default "ndcg@5"
         The measure. Rows have values of means over rows; labels those of averages over labels, and
         otherwise hits at the cutoff of the measure.
@@ -88,7 +88,7 @@ def diff(
     worst = positive_integer("worst", worst)
     spec = parse_spec(metric)
     if not (spec.has_row_values or spec.by_label):
-        raise InputError("metric", f"{spec} has values neither by row nor by label")
+        raise InputError("metric", f"{spec} has no values by row or by label; give another")
     request = request_of({**options, "y_true": y_true, "metrics": [metric]})
     given = request.question.given_options(0)
     question = replace(request.question, per_row=True, per_label=spec.by_label, given=given)

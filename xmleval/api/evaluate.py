@@ -125,15 +125,15 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
         ``n_labels`` is given) or by name, as ``xmleval/docs/names.md`` shows. Any array can
         be a tensor.
     y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k), optional
-        Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS
-        are taken as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks
-        an empty slot and the scores can be None. A stored zero of a sparse matrix is a score
+        Scores. In a pair, the integer array has the labels, whichever comes first, as in results of
+        ``torch.topk`` and FAISS; a dict has ``indices`` and ``scores``. In such a top-k list, -1
+        marks an empty slot and the scores can be None. A stored zero of a sparse matrix is a score
         (except in DIA format, where zeros are padding); labels without a score are below all
         others, unless ``conventions`` has a score for them. Several models are given by name,
         ``{"a": "a.npz", "b": "b.npz"}``, or matrices, frames, pairs or dicts by row in place of the
         files, which are read in one pass.
     y_pred : as y_true, optional
-        Predicted sets; of several models, by name as in ``y_score``.
+        Predicted sets; those of several models by name, as in ``y_score``.
     metrics : str, Measure or iterable of these, optional
         Measures of your own (`Measure`), and names such as ``"p@5"``, ``"f1.macro@5"``,
         ``"fbeta.samples(beta=2)"``, several in one text as in ``"p@1,ndcg@5"``, and the groups
@@ -156,41 +156,40 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
         ``"link=sigmoid"`` (scores are logits); both, as in ``"sklearn,labels=present"``; a dict of
         fields, or `Conventions`.
     confidence : float, optional
-        Probability, such as 0.95, that an interval covers what is expected of other rows of the
-        same kind. Values do not depend on it. See ``report.confidence``.
+        Confidence level of intervals, such as 0.95. They account for the sampling of test rows, not
+        for training. Values do not depend on it. See ``report.confidence``.
     labels : list of str, optional
-        Names of all labels, by column; by default those of the truth, in the order in which it
-        names them. Other names in the truth are refused; in predictions, they count as wrong, with
-        ``labels`` or without. A file has one a line, or is a JSON list.
+        Names of all labels, by column; default: the names in the truth, in the order in which they
+        occur there. Other names are an error in the truth, and count as wrong in predictions, with
+        ``labels`` or without. A file has one per line, or is a JSON list.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     sample_weight : array of shape (m,), values by name, or name of a column, optional
-        Weight of each instance: 0 or within 2^-30..2^20; a column or a file, as of ``row_groups``,
+        Weight of each instance: 0 or within 2^-30..2^20; a column or a file, as for ``row_groups``,
         or an .npy vector.
     higher_is_better : bool, default True
-        Whether higher scores are better. With False they are distances, of which lower ones are
-        better.
+        Whether higher scores are better. False is for distances: lower ones are better.
     exclude : pairs of a row and a label, or as y_true, optional
-        What is left out of the truth and of all predictions, such as pairs that occur in training.
+        Pairs to leave out of the truth and of all predictions, such as pairs seen in training.
         A file has the numbers of a row and a label on each line.
     exclude_from : {"both", "predictions"}, default "both"
-        With "predictions", the truth keeps what ``exclude`` names, as NGAME and DEXML do.
+        With "predictions", the truth keeps the pairs of ``exclude``, as NGAME and DEXML do.
     unjudged : pairs of a row and a label, as y_true, or a mark, optional
         Labels of rows that nobody judged: they count neither as relevant nor as irrelevant, in any
         measure. ``"nan"`` and -1 are marks in cells of a truth that has a cell for each label: a
         dense array, a frame, or a sparse matrix that stores them. Conventions cannot give unlisted
         labels a score then. A .txt file has the numbers of a row and a label on each line.
     judged : pairs of a row and a label, as y_true, or "truth", optional
-        Labels of rows that alone are judged, such as the items that a user was shown; those that
-        judgements list with 0, too. ``"truth"`` takes those that the truth lists, relevant or not,
-        as judgements of TREC do.
+        The only labels of rows that are judged, such as the items that a user was shown, including
+        labels that judgements list with 0. ``"truth"``: all labels that the truth lists, relevant
+        or not, as judgements of TREC do.
     candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair, optional
-        Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A
-        note tells what they allow.
+        Labels of each instance among which scores are ranked; all other labels are not ranked. -1
+        marks an empty slot. A note has the best values that they allow.
     inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities, such as `inverse_propensity` estimates from training labels with the
         published constants of a data set, which the report names; a file is an .npy vector, or has
-        one number a line.
+        one number per line.
     label_groups : LabelGroups, or array of shape (l,), or dict from labels to group names, optional
         Groups of labels, such as `label_groups` makes from training labels; those that a dict lacks
         are in the group "other". With ``y_train``, also edges as `label_groups` takes them, such as
@@ -198,7 +197,7 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
     row_groups : array of shape (m,), values by name, or name of a column, optional
         The group of each instance, at most 1000 different ones: a name such as its language, or an
         integer. A text is a column of ``y_true``, a frame or a table in a file, or else a file,
-        which has one group a line, or row and group; ``"./lang"`` is always a file. With
+        which has one group per line, or row and group; ``"./lang"`` is always a file. With
         ``confidence``, the tables of all groups must fit in ``memory``. See ``report.row_groups``.
     hierarchy : sparse matrix of shape (l, l), (child, parent) pairs, or dict of parents, optional
         Edges between labels, by number or name: ``h_precision``, ``h_recall`` and ``h_f1`` add all
@@ -210,8 +209,8 @@ def evaluate(  # noqa: PLR0913 - each is a keyword of its own in the documentati
         measures of your own declare; see `Measure`.
     clusters : array of shape (m,), values by name, or name of a column, optional
         Cluster of each instance, integers or strings: instances that depend on one another, such as
-        the sentences of a document; a column or a file, as of ``row_groups``. Intervals then cover
-        other clusters.
+        the sentences of a document; a column or a file, as for ``row_groups``. Intervals then
+        account for the sampling of clusters.
     bounds : bool, default False
         Also give lower and upper bounds on measures of the whole ranking by row, and on auc.micro
         without weights, over all scores of unlisted labels up to the last score of their row. See
@@ -403,7 +402,7 @@ def counting_of(request: Request) -> CountRun | None:
         if ":" not in executor:
             expected = "expected a number of processes, or an address such as tcp://host:8786"
             raise InputError(
-                "executor", f"{shown(executor)} is no address of a scheduler; {expected}"
+                "executor", f"{shown(executor)} is not the address of a scheduler; {expected}"
             )
         from xmleval.cluster.dask import connected  # an extra
 

@@ -44,8 +44,9 @@ def evaluate_for_figures(
     requested = [spec for spec, _ in expand_metrics(question.metrics, question.k)]
     are_compared = len(models) > 1
     if are_compared and not any(spec.needs for spec in requested):
-        text = f"none of {', '.join(map(str, requested))} depends on "
-        raise InputError("metrics", Message(text, Keyword("y_score")))
+        names = ", ".join(map(str, requested))
+        reason = Message("no measure depends on ", Keyword("y_score"), f": {names}")
+        raise InputError("metrics", reason)
     question = _question_for_figures(question, requested, arguments, are_compared)
     evaluated = evaluate_models([*models], models, None, False, replace(request, question=question))
     reports = {name: report for name, (report,) in evaluated.reports.items()}

@@ -173,7 +173,9 @@ def fuse_rows(predictions: Any, fusion: Fusion) -> tuple[Any, int]:
     Rows are ordered by label id for a matrix, else best first.
     """
     if not isinstance(predictions, list | Mapping) or len(predictions) < 2:
-        raise InputError("predictions", "expected those of two models or more, in a list or a dict")
+        raise InputError(
+            "predictions", "expected predictions of two or more models, in a list or a dict"
+        )
     fusion = _with_own_names(fusion)
     constant, weights = _check_rule(fusion, len(predictions))
     k = fusion.k
@@ -323,8 +325,10 @@ def _check_rule(fusion: Fusion, n_models: int) -> tuple[float, list[float]]:
     constant = _check_rank_constant(rule, fusion.rank_constant)
     _check_norm(rule, fusion.norm)
     if not (rule in RANK_RULES or fusion.norm or fusion.higher_is_better):
-        text = f"the rule {rule} adds scores, and takes 0 for those that a model does not list; "
-        expected = f"expected {' or '.join(RANK_RULES)} for distances, or "
+        text = (
+            f"rule {rule} takes 0 as the score of unlisted labels, which is wrong for distances; "
+        )
+        expected = f"give rule {' or '.join(RANK_RULES)}, or "
         raise InputError("higher_is_better", Message(text, expected, Keyword("norm")))
     return constant, _check_weights(fusion.weights, n_models)
 
@@ -372,7 +376,8 @@ def _check_weights(weights: Any, n_models: int) -> list[float]:
     numbers = [real_number("weights", weight) for weight in weights]
     if len(numbers) != n_models or not all(0 < weight < math.inf for weight in numbers):
         raise InputError(
-            "weights", f"{shown(numbers)} are not {n_models} numbers above 0, one for each model"
+            "weights",
+            f"expected {n_models} numbers above 0, one for each model, not {shown(numbers)}",
         )
     return numbers
 
@@ -390,7 +395,7 @@ def _read_names(model: Opened, higher_is_better: bool) -> Rows:
             keys=match.keys, match=match.by, names=match.names, origin=match.origin
         )
     if rows is None:
-        raise InputError(model.name, "has no names, which others have; give names to all")
+        raise InputError(model.name, "has no names, but other models have; give names to all")
     for note in notes_of(model.name, rows.origin):
         warnings.warn(note, UserWarning, stacklevel=5)
     return rows
@@ -504,7 +509,11 @@ def _add(
     overflowing = row_numbers[~np.isfinite(sums)]
     if overflowing.size:
         row = first_row + int(overflowing[0])
-        raise InputError("predictions", "sums of scores exceed float64", row=row)
+        raise InputError(
+            "predictions",
+            "the sum of scores exceeds the range of float64; scale the scores",
+            row=row,
+        )
     return rows_by_id(pointer(np.bincount(row_numbers, minlength=n_rows)), labels, sums)
 
 
@@ -523,8 +532,8 @@ def _sums(values: Floats, place: Ints, size: int) -> Floats:
 def _finite_scores(ranking: RankedRows, argument: str, first_row: int, rule: str) -> Floats:
     """Return the scores of a ranking, or refuse one without scores or with an infinite score."""
     if ranking.scores is None:
-        rules = " and ".join(RANK_RULES)
-        text = f"lists without scores; the rule {rule} adds scores, and {rules} need none"
+        rules = " or ".join(RANK_RULES)
+        text = f"has no scores, which rule {rule} adds; give scores, or rule {rules}"
         raise InputError(argument, text)
     scores: Floats = ranking.scores.astype(np.float64)
     reason = "cannot be added; leave out labels that are not predicted"

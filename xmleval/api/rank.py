@@ -68,17 +68,17 @@ def rank(
         Or `Comparisons`, or a file of them. Each model needs a value on each data set.
     metrics : str or list of str, optional
         Measure, in any accepted spelling, or several for a table of all; default the only one that
-        all models have. Of numbers alone, it tells the direction.
+        all models have. For results that are only numbers, it determines the direction.
     higher_is_better : bool, optional
         Whether higher values are better, for a measure of your own.
     control : str, optional
-        Model with which the others are compared, by the test of Bonferroni and Dunn, which sees
-        smaller differences. Default: all pairs are compared, by that of Nemenyi.
+        Model with which all others are compared, by the test of Bonferroni and Dunn, which detects
+        smaller differences. Default: all pairs are compared, by the test of Nemenyi.
     alpha : float, default 0.05
         Level of significance, within (0, 1).
     leave_out : {"data_sets", "models"}, optional
         Leave out the data sets on which some model has no value, or the models without a value on
-        some data set. Default: missing and undefined values are refused.
+        some data set. Default: missing and undefined values are an error.
     options : dict
         ``conventions`` and others of `evaluate`, for data sets that are evaluated first.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # anything that contains a report, or several by name
 ResultsLike: TypeAlias = "Evaluator | Mapping[str, object] | FilePath"
-FORMS = "expected a report, reports by name, an evaluator, what to_dict() returns, or a path"
+FORMS = "give a report, a dict of reports, an evaluator, a dict from to_dict(), or a path"
 ARCHIVE_START = b"PK\x03\x04"  # first bytes of a saved evaluator
 ENDINGS = (".json", ".state")  # of files of results in a folder
 FIRST_BYTES = 1 << 12  # that show whether JSON is of results
@@ -51,7 +51,7 @@ def _reports_by_name(argument: str, value: object) -> Mapping[str, Report]:
         return {"": value}
     reports = getattr(value, "reports", value)
     if not isinstance(reports, Mapping):
-        raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
+        raise InputError(argument, f"{type(value).__name__} is not a result; {FORMS}")
     if not any(isinstance(report, Report) for report in reports.values()):
         try:
             reports = load_results(json.loads(json.dumps(reports)))
@@ -59,7 +59,9 @@ def _reports_by_name(argument: str, value: object) -> Mapping[str, Report]:
             raise InputError(argument, f"{error}; {FORMS}") from None
     for name, report in reports.items():
         if not isinstance(report, Report):
-            raise InputError(argument, f"{shown(name)} is {type(report).__name__}, and no report")
+            raise InputError(
+                argument, f"{shown(name)} is of type {type(report).__name__}, not a report"
+            )
     return reports
 
 
@@ -102,7 +104,7 @@ def files_by_name(argument: str, paths: Iterable[FilePath]) -> dict[str, Path]:
     for path in map(as_path, paths):
         matching = _match_files(path)
         if not matching:
-            text = f"{path}: no file is there; expected JSON of results, or saved states"
+            text = f"{path}: no such file; give JSON of results, or saved states"
             raise InputError(argument, text)
         files += matching
     for file, n in Counter(file.resolve() for file in files).items():
@@ -115,7 +117,7 @@ def files_by_name(argument: str, paths: Iterable[FilePath]) -> dict[str, Path]:
     for name, file in zip(names, files, strict=True):
         earlier = by_name.setdefault(name, file)
         if earlier != file:
-            text = f"{earlier} and {file.name} have one name; give one of them, or a pattern"
+            text = f"{earlier} and {file.name} have the same name; give one of them, or a pattern"
             raise InputError(argument, text)
     return by_name
 

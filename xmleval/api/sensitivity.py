@@ -165,7 +165,7 @@ def _refuse_other_measures(specs: Iterable[Spec]) -> None:
     for spec in specs:
         if spec.metric.name not in MEASURES:
             names = ", ".join(f"{name}@k" for name in MEASURES)
-            raise InputError("metrics", f"{spec} is none of {names}")
+            raise InputError("metrics", f"{spec} is not one of {names}")
 
 
 def _lines_of_metric(metric: str, grids: Mapping[str, Floats]) -> list[str]:

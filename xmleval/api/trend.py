@@ -21,7 +21,7 @@ from xmleval.results.report import Report, settings_of
 from xmleval.results.saved_results import notes_on_unknown
 from xmleval.results.trend import Reports, Trend, TrendMeasure, report_of
 
-EXPECTED_DAYS = "expected results by day, or a list of their files"
+EXPECTED_DAYS = "expected a dict of results by day, or a list of files"
 MAY_DIFFER = ("higher_is_better",)  # values are comparable, as in `rank`
 
 
@@ -44,7 +44,7 @@ def trend(
         for all files that match, day2 before day10.
     metrics : str or iterable of str, optional
         Measures and groups of them, within a group of labels or rows with its name in front, as in
-        ``"tail:p@5"``; default all that every day has. Those with limits are shown, too.
+        ``"tail:p@5"``; default all that every day has. Measures with limits are always shown.
     min, max : dict of str to float, optional
         Least and largest value of measures, by name, as in `check`.
     model : str, optional
@@ -98,13 +98,15 @@ def _results_by_day(results: object) -> dict[str, Any]:
         wrong = [path for path in paths if not isinstance(path, str | os.PathLike)]
         if wrong:
             raise InputError(
-                "results", f"{type(wrong[0]).__name__} has no name of a day; {EXPECTED_DAYS}"
+                "results", f"{type(wrong[0]).__name__} has no name for its day; {EXPECTED_DAYS}"
             )
         by_day = files_by_name("results", paths)
     else:
-        raise InputError("results", f"{type(results).__name__} is no results; {EXPECTED_DAYS}")
+        raise InputError(
+            "results", f"{type(results).__name__} is not a result by day; {EXPECTED_DAYS}"
+        )
     if not by_day:
-        raise InputError("results", f"there are none; {EXPECTED_DAYS}")
+        raise InputError("results", f"no results are given; {EXPECTED_DAYS}")
     return {str(day): value for day, value in by_day.items()}
 
 
@@ -115,11 +117,13 @@ def _with_models_matched(days: Mapping[str, Reports]) -> tuple[Mapping[str, Repo
         alone = {day: {"": report} for day, (report,) in _values_of(days)}
         notes = []
         if len(names) > 1:
-            notes = [f"the report of each day is shown as that of one model: {shown_names(names)}"]
+            notes = [
+                f"each day has one report, and all are shown as one model: {shown_names(names)}"
+            ]
         return alone, notes
     nameless = [day for day, reports in days.items() if "" in reports]
     if nameless:
-        text = f"{nameless[0]}: its report has no name, and other days have several reports"
+        text = f"{nameless[0]}: its report has no name, but other days have several reports"
         raise InputError("results", text)
     matched, notes = by_short_names({day: dict(reports) for day, reports in days.items()})
     models = [*dict.fromkeys(model for reports in matched.values() for model in reports)]
@@ -140,9 +144,9 @@ def _select_model(day: str, reports: Reports, model: str) -> Reports:
     """Return the report of a model on a day."""
     if model in reports:
         return {"": reports[model]}
-    reason = f"{shown(model)} is no report of {day}; it has {shown_names(reports)}"
+    reason = f"{day} has no report {shown(model)}; it has {shown_names(reports)}"
     if [*reports] == [""]:
-        reason = f"{shown(model)} is given, and the report of {day} has no name; leave this out"
+        reason = f"{shown(model)} is given, but the report of {day} has no name; leave this out"
     raise InputError("model", reason)
 
 
@@ -156,11 +160,13 @@ def _measures_of(
     if metrics is None:
         shared, others = _split_by_presence(reports)
         if not shared and not limited:
-            raise InputError("results", "no measure is on all days; give metrics of some days")
+            raise InputError(
+                "results", "no measure has values on all days; give metrics that some days have"
+            )
         measures = dict.fromkeys(map(TrendMeasure, shared))
         left_out = [str(spec) for spec in others if spec.name not in limited]
         if left_out:
-            notes.append(f"left out, as not on all days: {', '.join(left_out)}")
+            notes.append(f"left out, as some days lack them: {', '.join(left_out)}")
     names = [metrics] if isinstance(metrics, str) else metrics or ()
     for name in names:
         measures |= dict.fromkeys(_expand(name, reports))
@@ -228,7 +234,7 @@ def _notes_on_settings(days: Mapping[str, Reports], measures: list[TrendMeasure]
         if len(places_by_text) > 1:
             texts = [f"{text} ({shown_names(of)})" for text, of in places_by_text.items()]
             if name in Conventions.__dataclass_fields__:
-                reason = f"{name} is {' and '.join(texts)}, whose values cannot be compared"
+                reason = f"{name} is {' and '.join(texts)}; such values cannot be compared"
                 raise InputError("results", reason)
             notes.append(f"{name} differs: {', '.join(texts)}")
     return notes

@@ -46,8 +46,6 @@ def write(path: str | os.PathLike[str], data: RowsLike, kind: str = "scores") ->
             "kind", f"{kind!r} is not one of {', '.join(CONTENTS)}; {near}".rstrip("; ")
         )
     if is_file(data):
-        raise InputError(
-            "data", "is a file; expected data in memory; `xmleval convert` reads files"
-        )
+        raise InputError("data", "is a file; give data in memory, or use `xmleval convert`")
     for note in write_object(data, kind, Path(path)):
         warnings.warn(note, UserWarning, stacklevel=3)

@@ -53,15 +53,15 @@ class MemoryLimit:
             return
         already = ""
         if self.in_use:
-            already = f" beside {size_text(self.in_use)} that is taken already"
+            already = f" in addition to {size_text(self.in_use)} in use"
         need = (
-            f"{where}needs {size_text(n_bytes)} of memory or more{already}; expected at most "
-            f"{size_text(self.limit)}, the share of "
+            f"{where}needs {size_text(n_bytes)} of memory or more{already}, above the limit of "
+            f"{size_text(self.limit)}, a share of "
         )
-        source: object = "the memory of this machine"
-        if self._memory is not None:
-            source = Keyword("memory", size_text(self._memory))
-        raise OverLimitError(Message(need, source, " for what is not read in pieces"))
+        if self._memory is None:
+            raise OverLimitError(Message(need, "the memory of this machine"))
+        total = Keyword("memory", size_text(self._memory))
+        raise OverLimitError(Message(need, total, "; give more ", Keyword("memory")))
 
     def take(self, n_bytes: int, where: str = "") -> None:
         """Count memory that is about to be allocated, or refuse it."""

@@ -348,7 +348,9 @@ def positive_integer(argument: str, value: object, at_least: int = 1, at_most: i
         sign = "positive" if at_least else "non-negative"
         raise InputError(argument, f"{shown(value)} is not a {sign} integer")
     if value > at_most:
-        raise InputError(argument, f"{shown(value)} is more than {at_most}, the most there can be")
+        raise InputError(
+            argument, f"{shown(value)} is more than {at_most}, the largest value allowed"
+        )
     return int(value)
 
 

@@ -46,11 +46,13 @@ NOTE_KINDS = {
         "label{s} {are} listed again in a row", ("the best score of each is kept",), adds=False
     ),
     "similar labels": NoteKind(
-        "unknown label{s} differ{v} from the truth's in spelling alone",
-        ("rename {them} where the same is meant",),
+        "unknown label{s} differ{v} only in spelling from labels of the truth",
+        ("rename {them} if {they} mean{v} the same",),
         adds=False,
     ),
-    "unknown columns": NoteKind("column{s} {are} no label{s} of the truth", BY_NAME, adds=False),
+    "unknown columns": NoteKind(
+        "column{s} {are} not among the labels of the truth", BY_NAME, adds=False
+    ),
     "labels without column": NoteKind(
         "label{s} of the truth {have} no column", ("{they} count{v} as not predicted",), adds=False
     ),
@@ -60,11 +62,11 @@ NOTE_KINDS = {
         "label{s} did not occur in fitting", ("{they} {are} never predicted",), adds=False
     ),
     "excluded pairs": NoteKind(
-        "pair{s} {are} of a relevant or predicted label",
-        ("the others matter only to measures of all labels",),
+        "pair{s} {have} a relevant or predicted label",
+        ("the other pairs affect only measures of all labels",),
     ),
     "pairs excluded from predictions": NoteKind(
-        "pair{s} {are} excluded from the predictions", ("the others match no predicted label",)
+        "pair{s} {are} excluded from the predictions", ("the other pairs match no predicted label",)
     ),
 }
 

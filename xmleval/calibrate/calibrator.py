@@ -130,14 +130,16 @@ class Calibrator:
             return matrix
         scores = as_array("y_score", value)
         if scores.ndim != 2:
-            raise InputError("y_score", f"shape {scores.shape}; expected scores of rows and labels")
+            raise InputError(
+                "y_score", f"shape {scores.shape} is not two-dimensional; expected rows x labels"
+            )
         rows = np.repeat(np.arange(scores.shape[0]), scores.shape[1])
         return self._map(scores.reshape(-1), rows).reshape(scores.shape)
 
     def _map_list(self, labels: Ints, scores: Scores | None, rows: Ints) -> Scores:
         """Return the probabilities of labels; empty slots keep their scores."""
         if scores is None:
-            raise InputError("y_score", "has no scores, which probabilities are made of")
+            raise InputError("y_score", "has no scores to make probabilities of")
         probabilities = scores.astype(_dtype_of(scores))
         is_filled = labels >= 0
         probabilities[is_filled] = self._map(scores[is_filled], rows[is_filled])

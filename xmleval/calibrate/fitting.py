@@ -153,7 +153,7 @@ class ScoredPairs(ScoredRows):
 
     state = "pair_scores"
     missing = "missing; probabilities are fitted to scores"
-    bare = "probabilities are made of scores; this list has none"
+    bare = "this list has no scores to make probabilities of"
 
     def __init__(
         self, k: int | None, inputs: frozenset[str], n_labels: int, resources: Resources
@@ -175,7 +175,7 @@ def make_calibrator(method: str, k: int | None, pairs: ScoredPairs) -> Calibrato
         raise InputError("y_score", f"no label has a score{where}; there is nothing to fit to")
     blocks = pool_blocks(state, k)
     if not np.isfinite([blocks[0, LOWEST], blocks[-1, HIGHEST]]).all():
-        raise InputError("y_score", "scores are infinite; expected finite ones to fit to")
+        raise InputError("y_score", "some scores are infinite; give finite scores")
     if method == "platt":
         slope, intercept = fit_sigmoid(state, k, unit)
         return Calibrator(method, k, n_pairs, slope=slope, intercept=intercept)

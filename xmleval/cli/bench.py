@@ -45,9 +45,9 @@ OPTIONS = {
     "metrics": MEASURES["metrics"]._replace(
         extra={**LIST, "default": ["xmc"], "show_default": True}
     ),
-    "rows": Opt(COUNT, "N", "Rows, without files; default 100000."),
-    "labels": Opt(Whole(min=2 * N_RELEVANT), "N", "Labels, without files; default 10000."),
-    "k": Opt(COUNT, "N", "Scores a row, without files; default 5.", extra={"default": None}),
+    "rows": Opt(COUNT, "N", "Rows of generated data; default 100000."),
+    "labels": Opt(Whole(min=2 * N_RELEVANT), "N", "Labels of generated data; default 10000."),
+    "k": Opt(COUNT, "N", "Scores per row of generated data; default 5.", extra={"default": None}),
     "input_format": FORMAT["input_format"],
     "threads": RESOURCES["threads"],
     "output_format": format_option(),

@@ -41,11 +41,15 @@ LIMIT_OPTIONS = {
     "min": Opt(
         LIMITS,
         "NAME=VALUE",
-        "Least value of a measure that holds, or within a group, tail:p@5=0.3; repeat it for "
-        "others.",
+        "Least value of a measure, also within a group, tail:p@5=0.3; repeat it for others.",
         extra=LIST,
     ),
-    "max": Opt(LIMITS, "NAME=VALUE", "Likewise the largest, as for losses.", extra=LIST),
+    "max": Opt(
+        LIMITS,
+        "NAME=VALUE",
+        "Largest value of a measure, such as a loss; repeat it for others.",
+        extra=LIST,
+    ),
 }
 SECTIONS = {
     "Limits": LIMIT_OPTIONS,
@@ -54,7 +58,7 @@ SECTIONS = {
         "margin": Opt(
             Parsed(partial(read_limits, form=MARGIN)),
             "VALUE",
-            "By how much a measure may be worse than in LAST, of one measure NAME=VALUE; "
+            "How much worse than in LAST measures may be, VALUE for all or NAME=VALUE for one; "
             "default 0.",
             extra=LIST,
         ),
@@ -92,7 +96,7 @@ def check(
 ) -> int:
     """Check RESULTS, JSON or a state of `xmleval evaluate` or `merge`, against limits or earlier results.
 
-    The exit code is 0 if all holds; 1 after a line on standard output for each measure that is
+    The exit code is 0 if no check fails; 1 after a line on standard output for each measure that is
     beyond its limit, worse, undefined or missing; 2 for invalid usage, for files that cannot be
     read, and where LAST is of other data or conventions.
     """  # noqa: E501

@@ -46,7 +46,7 @@ COMPARISON = {
         None,
         None,
         "Each of SCORES is a pattern in quotes, or a folder, for the predictions of several "
-        "training seeds: compare their means, and tell their standard deviation.",
+        "training seeds: compare their means, and show their standard deviation.",
         extra=SWITCH,
     ),
     "worst": Opt(COUNT, "N"),

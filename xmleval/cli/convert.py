@@ -16,13 +16,13 @@ from xmleval.evaluation.convert import convert_files, writer_of
 
 OPTIONS = {
     "kind": Opt(
-        click.Choice(["truth", "scores"]), None, "What IN holds, where its format may hold either."
+        click.Choice(["truth", "scores"]), None, "What IN contains, if its format allows both."
     ),
-    "n_labels": Opt(LABEL_COUNT, "N", "Number of labels, where IN does not tell it."),
+    "n_labels": Opt(LABEL_COUNT, "N", "Number of labels, if IN does not determine it."),
     "like": Opt(
         FILE,
         "TRUTH",
-        "Relevant labels with names: write the numbers that it gives to rows and labels.",
+        "Relevant labels with names, which give rows and labels their numbers.",
     ),
     **FORMAT,
 }
@@ -37,7 +37,7 @@ class DataFile(Output):
 
 
 DATA = DataFile("data", None)
-WRITTEN = Opt(DATA, "OUT", "File to write, in the format that its name tells.", extra=REQUIRED)
+WRITTEN = Opt(DATA, "OUT", "File to write, in the format of its ending.", extra=REQUIRED)
 
 
 @command({"Options": OPTIONS})
@@ -53,14 +53,14 @@ def convert(
 ) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format of its ending.
 
-    The data are held in memory, but for a matrix by number that becomes text or Parquet. Names of
-    rows and labels are kept in .parquet, .csv, .jsonl, .qrels and .run. In others, and with --like,
-    they become numbers, in the order of TRUTH.
+    The data are read into memory, except for a matrix by number that becomes text or Parquet. Names
+    of rows and labels are kept in .parquet, .csv, .jsonl, .qrels and .run. In other formats, and
+    with --like, they become numbers, in the order of TRUTH.
     """
     if kind == "truth" and scanning.scores_label_field is not None:
-        raise InputError("scores_label_field", "is for scores, and IN holds relevant labels")
+        raise InputError("scores_label_field", "is for scores, but IN has relevant labels")
     if kind == "scores" and scanning.label_field is not None and like is None:
-        raise InputError("label_field", "is for relevant labels, and IN holds scores")
+        raise InputError("label_field", "is for relevant labels, but IN has scores")
     scan_source = scanning.truth if kind == "truth" else scanning.scores
     data = scan_source(source)
     truth = None if like is None else scanning.truth(like)

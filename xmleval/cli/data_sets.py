@@ -50,7 +50,7 @@ def _refuse_incomplete(truths: Sequence[NamedFile], models: Sequence[NamedFile])
     for name, path in models:
         if len(truths) > 1 and PLACE not in str(path):
             text = f"--model {name}={path} is one file for {len(truths)} data sets"
-            raise click.UsageError(f"{text}; expected {PLACE} where their names differ")
+            raise click.UsageError(f"{text}; write {PLACE} in place of their names")
 
 
 def _fill_name(value: Any, name: str) -> Any:

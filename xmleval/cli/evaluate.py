@@ -35,14 +35,14 @@ RESULT_OPTIONS = {
     "per_label_file": Opt(
         TABLE,
         None,
-        "File for every label, .csv or .jsonl: support, tp, fp, fn and the averages over labels "
-        "asked for, worst first.",
+        "File with a line per label, .csv or .jsonl: support, tp, fp, fn and averages over labels, "
+        "worst first.",
         "--per-label",
     ),
     "per_row_file": Opt(
         TABLE,
         None,
-        "File for every row, .csv or .jsonl: the measures of rows asked for, worst first.",
+        "File with a line per row, .csv or .jsonl: the measures of rows, worst first.",
         "--per-row",
     ),
 }
@@ -76,7 +76,8 @@ def evaluate(
     """
     if scanning.scores_label_field is not None and not scores and options["y_pred"] is None:
         raise InputError(
-            "scores_label_field", "is for SCORES or --pred; TRUTH may be given as these, too"
+            "scores_label_field",
+            "is for SCORES or --pred; give the file of TRUTH as SCORES, too, for its predictions",
         )
     models = name_models(truth, scores)
     # refuses wrong names before files are read

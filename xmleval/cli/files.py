@@ -77,7 +77,7 @@ class NamedFileName(click.ParamType[NamedFile]):
         is_named = bool(sign and name and path) and not {*name} & {*"/\\:"}
         if is_named and not self.needs_name and is_there(as_path(value)):
             if is_there(as_path(path)):
-                text = f"{value}: is there, and {path} is, too"
+                text = f"{value}: both {value} and {path} exist"
                 raise ValueError(f"{text}; write ./{value} for the first, or rename it")
             is_named = False
         if is_named:
@@ -319,7 +319,7 @@ def refuse_outputs(params: Sequence[click.Parameter], values: Mapping[str, Any])
     for first, second in permutations(outputs, 2):  # with {} for the names of models
         pattern = escape(str(first.resolve())).replace("{}", "*")
         if fnmatch(str(second.resolve()), pattern):
-            raise click.UsageError("two outputs have one name", click.get_current_context())
+            raise click.UsageError("two outputs have the same name", click.get_current_context())
     replaced = [*filter(Path.exists, outputs)]
     if not replaced:
         return

@@ -23,18 +23,19 @@ OPTIONS = {
     "rule": Opt(
         Choice([*RULES, *RULE_SPELLINGS]),
         "RULE",
-        f"What a label adds up, over the SCORES that list it: {', '.join(RULES)}, or the names of "
-        "ranx for these; `xmleval.fuse` and the guide explain.",
+        f"How a label is scored from all SCORES that list it: {', '.join(RULES)}, or their names "
+        "in ranx; see `xmleval.fuse`.",
     ),
     "norm": Opt(
         Choice([*NORMS, *NORM_SPELLINGS]),
         "NORM",
-        f"How the scores of each row are brought to one scale before: {', '.join(NORMS)}; else "
-        "they are added as they are.",
+        f"How the scores of each row are normalised before: {', '.join(NORMS)}; default: not.",
     ),
     "k": Opt(COUNT, "N"),
     "weights": Opt(WEIGHTS, "LIST", "Weights of the SCORES, such as 1,0.5."),
-    "rank_constant": Opt(NUMBER, "NUMBER", "Of rrf: what ranks are added to; else 60."),
+    "rank_constant": Opt(
+        NUMBER, "NUMBER", "Constant of rrf, to which ranks are added; default 60."
+    ),
     "n_labels": INPUTS["n_labels"],
     "higher_is_better": MEASURES["higher_is_better"],
     **{name: opt for name, opt in FORMAT.items() if name != "label_field"},

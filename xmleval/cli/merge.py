@@ -17,7 +17,7 @@ from xmleval.results.result import Result
 from xmleval.show.tables import TableStyle
 
 OPTIONS = {
-    "save": Opt(STATE, None, "File for the state of all together."),
+    "save": Opt(STATE, None, "File for the merged state."),
     **RESULT_OPTIONS,
     **KNOWN_MEASURES,
     "memory": Opt(
@@ -51,7 +51,8 @@ def merge(
     for unit, file in (("label", per_label_file), ("row", per_row_file)):
         if file is not None and not evaluator.settings[f"per_{unit}"]:
             raise ValueError(
-                f"{first_state}: {unit}s were not kept; --save it together with --per-{unit}"
+                f"{first_state}: has no values by {unit}; "
+                f"save it again with --save and --per-{unit}"
             )
     for path in further_states:
         try:

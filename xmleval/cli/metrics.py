@@ -43,8 +43,8 @@ OPTIONS = {
     "own_measures": Opt(
         str,
         "MODULE:NAME",
-        "Explain a measure of your own, an `xmleval.Measure` that is called NAME in a Python "
-        "module; the module is installed or in this folder.",
+        "Explain a measure of your own, an `xmleval.Measure` called NAME in a Python module that "
+        "is installed or in this folder.",
         "--measure",
         EACH,
     ),

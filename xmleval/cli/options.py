@@ -186,7 +186,9 @@ def _make_style(arguments: dict[str, Any]) -> TableStyle:
     form = arguments["output_format"]
     if style and form in EXACT:
         FLAGS.update({name: flag_of(name, STYLE[name]) for name in style})
-        raise InputError(next(iter(style)), f"is for tables; {form} has all values as they are")
+        raise InputError(
+            next(iter(style)), f"is for tables; {form} has all values in full precision"
+        )
     return style
 
 
@@ -275,15 +277,15 @@ DATA_SETS = {
     "truths": Opt(
         NAMED_FILE,
         "NAME=FILE",
-        "Relevant labels of a data set and its name; once for each data set, in place of TRUTH.",
+        "Name and relevant labels of a data set; repeat it for each. In place of TRUTH.",
         "--truth",
         EACH,
     ),
     "models": Opt(
         NAMED_FILE,
         "NAME=FILE",
-        "Predictions of a model and its name, with {} for the name of the data set, as in "
-        "tree='runs/{}/tree.npz'; once for each model. {} may stand in the files of --truth and "
+        "Name and predictions of a model, with {} for the name of the data set, as in "
+        "tree='runs/{}/tree.npz'; repeat it for each model. {} may be in files of --truth and "
         "other options, too.",
         "--model",
         EACH,
@@ -296,7 +298,7 @@ INPUTS = {
     "unjudged": Opt(UNJUDGED_CELLS, "FILE|nan|-1"),
     "judged": Opt(JUDGED_CELLS, "FILE|truth"),
     "candidates": Opt(FILE),
-    "n_labels": Opt(LABEL_COUNT, "N", "Number of labels, where no file tells it."),
+    "n_labels": Opt(LABEL_COUNT, "N", "Number of labels, if no file determines it."),
     "sample_weight": Opt(COLUMN_OR_FILE, "COLUMN|FILE"),
     "labels": Opt(FILE),
     "input_format": Opt(
@@ -309,30 +311,30 @@ INPUTS = {
     "label_field": Opt(
         str,
         "NAME",
-        "Of CSV, JSON Lines and Parquet: the field of relevant labels, in TRUTH and --train; '' "
-        "if none has them, and the candidates of a query are on one line each, in order.",
+        "Field of relevant labels in CSV, JSON Lines and Parquet, of TRUTH and --train; '' "
+        "if there is none: each line is a candidate of a query, in order.",
     ),
     "scores_label_field": Opt(
         str,
         "NAME",
-        "Likewise: the field of predicted labels, in SCORES, --pred and --candidates.",
+        "Field of predicted labels, in SCORES, --pred and --candidates.",
     ),
     "score_field": Opt(
         str,
         "NAME",
-        "The field of their scores, where it is not found; of TRUTH alone, that of judgements.",
+        "Field of their scores, if it is not found; for TRUTH alone, field of judgements.",
     ),
-    "instance_field": Opt(str, "NAME", "The field by which rows of several files are joined."),
+    "instance_field": Opt(str, "NAME", "Field by which rows of several files are matched."),
     "separator": Opt(
         Parsed(lambda text: {r"\t": "\t"}.get(text, text)),
         "TEXT",
-        "What stands between the labels of a field, such as ';'; JSON lists need none.",
+        "Separator of the labels in a field, such as ';'; JSON lists need none.",
     ),
     "keep": Opt(
         Choice(KEPT),
         "SCORE",
-        "Of a label that a row of SCORES lists several times, as documents by their passages: best "
-        "keeps the best score; else it is refused.",
+        "If a row of SCORES lists a label several times, as for passages of documents: best "
+        "keeps the best score; default: an error.",
     ),
 }
 MEASURES = {
@@ -340,7 +342,7 @@ MEASURES = {
         NAMES,
         "NAMES",
         f"Measures and groups ({', '.join(GROUPS)}, all), separated by commas; "
-        "`xmleval metrics` explains.",
+        "`xmleval metrics` explains them.",
         extra={**LIST, "show_default": "xmc"},
     ),
     "k": Opt(
@@ -364,7 +366,7 @@ MEASURES = {
     "inverse_propensity": Opt(
         FILE,
         None,
-        "Inverse propensities of the labels, in place of --train: an .npy vector, or a number a "
+        "Inverse propensities of labels, in place of --train: an .npy vector, or a number per "
         "line.",
     ),
     **PROPENSITY_OPTIONS,
@@ -372,22 +374,22 @@ MEASURES = {
     "measures": Opt(
         str,
         "MODULE:NAME",
-        "A measure of your own, an `xmleval.Measure` that is called NAME in a Python module; the "
-        "module is installed or in this folder. It is computed beside --metrics, or alone.",
+        "A measure of your own, an `xmleval.Measure` called NAME in a Python module that is "
+        "installed or in this folder. It is computed in addition to --metrics.",
         "--measure",
         EACH,
     ),
     "label_data": Opt(
         NAMED_FILE,
         "NAME=FILE",
-        "Numbers by label that a measure of your own reads: one a line, or label and number, or "
+        "Numbers by label for a measure of your own: one per line, or label and number, or "
         "an .npy vector.",
         extra=EACH,
     ),
     "row_data": Opt(
         NAMED_COLUMN_OR_FILE,
         "NAME=COLUMN|FILE",
-        "The same by row, or a column of the table of TRUTH.",
+        "Numbers by row, in the same forms, or a column of the table of TRUTH.",
         extra=EACH,
     ),
 }
@@ -395,8 +397,8 @@ KNOWN_MEASURES = {  # of commands that read saved results
     "known_measures": Opt(
         str,
         "MODULE:NAME",
-        "A measure of your own that the results have, an `xmleval.Measure` that is called NAME in "
-        "a Python module; the module is installed or in this folder.",
+        "A measure of your own that the results have, an `xmleval.Measure` called NAME in a "
+        "Python module that is installed or in this folder.",
         "--measure",
         EACH,
     ),
@@ -410,7 +412,7 @@ GROUPING = {
     "label_groups": Opt(
         LABEL_GROUPS,
         "GROUPS",
-        "Measures within groups of labels, too, and the shares of groups in the values of all "
+        "Also measures within groups of labels, and the shares of groups in the values of all "
         "labels: deciles of the positives of --train, largest numbers of training rows "
         "(0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
     ),
@@ -422,11 +424,11 @@ SETS = {
 }
 RESOURCES = {"memory": Opt(str, "SIZE"), "threads": Opt(COUNT, "N")}
 RUNS = {
-    "workers": Opt(COUNT, "N", "Count in so many new processes of this machine."),
+    "workers": Opt(COUNT, "N", "Count in this many new processes on this machine."),
     "scheduler": Opt(
         str,
         "ADDRESS",
-        "Count on the Dask cluster of this scheduler, whose workers see the files and the "
+        "Count on the Dask cluster of this scheduler; its workers must see the files and the "
         "checkpoint.",
     ),
     "checkpoint": Opt(FILE, "DIR"),

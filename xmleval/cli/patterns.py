@@ -35,15 +35,13 @@ def name_models(truth: Path, scores: Sequence[NamedFile]) -> dict[str, Path]:
         first_file = files_of_list(path)[0]
         earlier = earlier_paths.setdefault(str(first_file), path)
         if earlier != path:
-            raise ValueError(
-                f"{path}: given with {earlier}, which stands for both; expected one of them"
-            )
+            raise ValueError(f"{path}: {earlier} stands for the same list; give one of them")
     names_by_path = dict(zip(paths, names_of_files(paths), strict=True))
     models = dict[str, Path]()
     for given_name, path in scores:
         name = given_name or names_by_path[path]
         if name in models:
-            raise ValueError(f"{path}: has the name {name}, as {models[name]} has; give another")
+            raise ValueError(f"{path}: has the same name as {models[name]}, {name}; give another")
         models[name] = path
     return models
 
@@ -66,7 +64,7 @@ def _refuse_expanded(names: Sequence[str]) -> None:
     elif len(scores) != n_truths:
         return
     raise ValueError(
-        f"TRUTH would be {names[0]} alone, and {names[1]} one of SCORES; "
+        f"TRUTH would only be {names[0]}, and {names[1]} one of SCORES; "
         f"quote the patterns: {shlex.join([truth_pattern, score_pattern])}"
     )
 
@@ -83,8 +81,8 @@ def note_other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]
         if number != truth_number and os.path.exists(other_truth):
             quoted = shlex.join([NUMBER.sub("*", str(truth)), *patterns])
             note = (
-                f"{models[name]}: evaluated on {truth}, though {other_truth} is there; "
-                f"files that follow one another are given as {quoted}"
+                f"{models[name]}: evaluated on {truth}, although {other_truth} exists; "
+                f"give files that follow one another as {quoted}"
             )
             return {name: note}
     return {}
@@ -97,4 +95,4 @@ def refuse_predictions(truth: Path | None, error: ValueError) -> None:
     text = str(error)
     if text.startswith(f"{truth}: ") and holds_predictions(str(truth)):
         text, *_ = text.split("; expected ", 1)
-        raise ValueError(f"{text}; it holds predictions: TRUTH comes first, then SCORES") from None
+        raise ValueError(f"{text}; it has predictions: give TRUTH first, then SCORES") from None

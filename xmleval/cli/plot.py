@@ -69,7 +69,7 @@ def plot(
     """Draw a figure of the predictions in one or more SCORES.
 
     In place of TRUTH and SCORES, files of saved results are drawn: JSON, or states of `xmleval
-    evaluate` or `merge`, if they hold what the figure needs. NAME=FILE names a model.
+    evaluate` or `merge`, if they contain what the figure needs. NAME=FILE names a model.
 
     Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`
     except --pred.

@@ -67,7 +67,7 @@ def report(
     """Write a page with the result in a sentence, tables and figures of one or more SCORES.
 
     In place of TRUTH and SCORES, files of saved results are shown side by side: JSON, or states of
-    `xmleval evaluate` or `merge`, as far as they hold what figures need. NAME=FILE names a model.
+    `xmleval evaluate` or `merge`, as far as they have what figures need. NAME=FILE names a model.
 
     The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval
     compare`. Figures show measures against k, precision-recall and ROC curves, scores, calibration

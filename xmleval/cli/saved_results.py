@@ -49,13 +49,13 @@ def name_files(files: Sequence[NamedFile]) -> dict[str, Path]:
     given_names = {path: name for name, path in files if name}
     paths_by_name = files_by_name("results", [path for _, path in files])
     for path in given_names.keys() - {*paths_by_name.values()}:
-        text = f"{path} is a folder or a pattern; expected one file after a name"
+        text = f"{path} is a folder or a pattern; give one file after a name"
         raise InputError("results", text)
     by_name = dict[str, Path]()
     for own_name, path in paths_by_name.items():
         name = given_names.get(path, own_name)
         if name in by_name:
-            text = f"{path}: has the name {name}, as {by_name[name]} has; give another"
+            text = f"{path}: has the same name as {by_name[name]}, {name}; give another"
             raise InputError("results", text)
         by_name[name] = path
     return by_name
@@ -71,7 +71,7 @@ def load_saved(files: Sequence[NamedFile], metrics: Iterable[str] | None) -> Com
     first, *others = paths
     if not others and "" not in loaded[first]:
         if any(name for name, _ in files):
-            text = f"{first}={paths[first]}: has several models with names; give the file alone"
+            text = f"{first}={paths[first]}: has several models; give the file without a name"
             raise InputError("results", text)
         return _select_measures(Comparison.load(paths[first]), metrics)
     return _select_measures(_merge_reports(loaded), metrics)
@@ -111,4 +111,4 @@ def _notes_on(reports: Mapping[str, Report]) -> list[str]:
     n_rows = [f"{report.n_rows} ({name})" for name, report in reports.items()]
     if len({report.n_rows for report in reports.values()}) == 1:
         return []
-    return [f"values are of different rows, of which there are {', '.join(n_rows)}"]
+    return [f"the numbers of rows differ: {', '.join(n_rows)}"]

@@ -18,7 +18,9 @@ from xmleval.input.argument_types import FilePath
 from xmleval.show.tables import as_json_value
 
 OPTIONS = {
-    "y_train": INPUTS["y_train"]._replace(help="Training labels, for labels never seen in them."),
+    "y_train": INPUTS["y_train"]._replace(
+        help="Training labels, to count labels that never occur in them."
+    ),
     **{
         name: opt
         for name, opt in FORMAT.items()

@@ -20,7 +20,7 @@ from xmleval.thresholds.fitting import FALLBACKS
 from xmleval.view.rule import RULES, TUNABLE
 
 FIT = {
-    "measure": Opt(str, "NAME", f"What to tune to: {', '.join(TUNABLE)}, f1.macro@5."),
+    "measure": Opt(str, "NAME", f"Measure to tune to: {', '.join(TUNABLE)}, f1.macro@5."),
     "rule": Opt(Choice([*RULES])),
     "k": Opt(COUNT, "N"),
     "fbr": Opt(NUMBER, "NUMBER"),

@@ -25,7 +25,7 @@ OPTIONS = {
         NAMES,
         "NAMES",
         "Measures and groups of them, separated by commas, or within a group of labels or rows, "
-        "tail:p@5; default all that every day has. Those with limits are shown, too.",
+        "tail:p@5; default all that every day has. Measures with limits are always shown.",
         extra=LIST,
     ),
     **LIMIT_OPTIONS,

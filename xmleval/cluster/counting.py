@@ -119,7 +119,7 @@ def count_sizes(block: RowBlock) -> tuple[int, int]:
         truth = block[0]
     else:
         raise InputError(
-            "blocks", f"{type(block).__name__} is not (y_true, y_score), nor a dict of them"
+            "blocks", f"{type(block).__name__} is neither (y_true, y_score) nor a dict of them"
         )
     shape: tuple[int, ...] = getattr(truth, "shape", ())
     if len(shape) == 2:

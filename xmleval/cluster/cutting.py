@@ -229,15 +229,15 @@ def _hashable(values: ArrayLike) -> NDArray[Any]:
 def _find_places(source: OpenedFiles) -> list[Place]:
     """Return where the files of an input are in the whole data."""
     if source.named or any(shard.format not in known_formats() for shard in source.shards):
-        text = "its rows or labels have names; several processes count rows and labels by number"
-        raise ValueError(f"{source.name}: {text}: `xmleval convert` makes an .npz of it")
+        text = "its rows or labels have names, which several processes cannot match"
+        raise ValueError(f"{source.name}: {text}; convert it to .npz with `xmleval convert`")
     places = []
     first = 0
     for shard, pieces in source.each:
         if pieces.n_rows is None or len(source.each) < len(source.shards):
             raise ValueError(
-                f"{shard.path}: only reading it whole tells its number of rows, before which it "
-                "cannot be divided; `xmleval convert` makes an .npz of it"
+                f"{shard.path}: cannot be divided among processes, as its number of rows is not "
+                "known before it is read; convert it to .npz with `xmleval convert`"
             )
         paths = (shard.path, *shard.format.companions(shard.path))
         n_bytes = sum(version_of(path).size for path in paths)

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 distributed = import_optional("distributed", "xmleval.dask", "dask")
 
-DIED = "each worker that began a task died of it, perhaps for lack of memory; their logs tell more"
-LOST = "the scheduler has ended, or lost this run; with an exchange folder it can be resumed"
+DIED = (
+    "every worker that started a task died, perhaps for lack of memory; see the logs of the workers"
+)
+LOST = "the scheduler has ended or lost this run; with an exchange folder, the run can be resumed"
 RETRIES = 2  # retries of a task that fails for other reasons than its rows, such as a full disk
 
 

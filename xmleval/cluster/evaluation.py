@@ -52,7 +52,7 @@ def evaluate_on(
     for name in ("checkpoint", "resume", "executor"):
         if getattr(running, name):
             raise InputError(
-                "running", f"{name} is not for clusters, whose counts are kept in exchange"
+                "running", f"{name} is not for clusters; give exchange, the folder of the counts"
             )
     running = dataclasses.replace(
         running, checkpoint=exchange, resume=resume and exchange is not None
@@ -152,14 +152,14 @@ def evaluate_blocks(
 ) -> Report:
     """Return the report of blocks, in the form that the executor takes; see `xmleval.dask`."""
     if not blocks:
-        raise InputError("blocks", "there are none")
+        raise InputError("blocks", "is empty; give one or more")
     threads = 1 if threads is None else positive_integer("threads", threads)
     futures = [executor.submit(count_sizes, block) for block in blocks]
     sizes = [future.result() for future in futures]
     _, n_columns = sizes[0]
     evaluator = Evaluator(metrics, n_labels=n_labels or n_columns or None, **options)
     if not evaluator.n_labels:
-        raise InputError("n_labels", "the first truth does not tell the number of labels; give it")
+        raise InputError("n_labels", "not known from the first truth; give the number of labels")
     leaves = list[Leaf]()
     first = 0
     for place, (block, (n_rows, _)) in enumerate(zip(blocks, sizes, strict=True)):

@@ -48,7 +48,9 @@ def locked_for_run(folder: Path, resume: bool) -> Iterator[int]:
     with lock:
         n_parts = len(parts_in(folder))
         if n_parts and not resume:
-            raise ValueError(f"{folder}: holds parts of this run; resume it, or remove them")
+            raise ValueError(
+                f"{folder}: contains parts of this run; resume the run, or remove them"
+            )
         yield n_parts
         for name in names_in(folder):
             if PART.fullmatch(name) or DRAFT.fullmatch(name) or name == PROPENSITY:

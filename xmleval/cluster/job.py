@@ -93,7 +93,7 @@ def opened(job: Job, threads: int | None = None) -> Evaluator:
     places = ("at the client", "at a worker")
     difference = first_difference(job.constants, read_constants(), "", places)
     if difference:
-        raise ValueError(f"workers: {difference}; the same is needed everywhere")
+        raise ValueError(f"workers: {difference}; workers and client must have the same")
     if not threads:
         threads = job.threads
     evaluator = _opened_evaluators.get((job.digest, threads))
@@ -116,7 +116,7 @@ def _import_measures(modules: Mapping[str, str]) -> None:
         if defined_measure(name) is None and module != "__main__":
             importlib.import_module(module)
         if defined_measure(name) is None:
-            text = f"workers: measure {shown(name)} is not known at a worker: define it in a module"
+            text = f"workers: measure {shown(name)} is unknown to a worker; define it in a module"
             raise ValueError(f"{text} that workers can import, not in {module}")
 
 

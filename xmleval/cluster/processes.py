@@ -22,7 +22,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 DIED = (
     "a process ended while it counted, perhaps for lack of memory; "
-    "with a checkpoint the run can go on"
+    "with a checkpoint, the run can be resumed"
 )
 END_SECONDS = 5.0  # time for a process to end by itself
 

@@ -224,11 +224,11 @@ def _refuse_unknown(plan: Plan, unknown: Sequence[str]) -> None:
     unlisted_score = plan.conventions.unlisted_score
     if "y_score" in unknown and unlisted_score is not None:
         reason = Message(
-            "predicts unknown labels, and ",
+            "predicts unknown labels, but ",
             Field("unlisted", f"{unlisted_score:g}"),
-            " gives every label a score; name them in ",
+            " gives every label a score; add them to ",
             Keyword("labels"),
-            " or leave them out",
+            " or remove them",
         )
         raise InputError("y_score", reason)
     if unknown and not plan.counts_cells:
@@ -276,8 +276,8 @@ def _of_one_type(ranking: RankedRows, unlisted: float, score_dtypes: set[str]) -
     if scores.size or as_score(unlisted, np.empty(0, np.float32)) != unlisted:
         score_dtypes.add(scores.dtype.name)
     if len(score_dtypes) > 1:
-        text = f"scores are {scores.dtype} where earlier ones were not; "
-        reason = " is rounded to their type, so all updates must share one"
+        text = f"scores are {scores.dtype}, unlike earlier scores; "
+        reason = " is rounded to the type of scores, so give all updates the same type"
         raise InputError("y_score", Message(text, Field("unlisted"), reason))
     return ranking
 

@@ -64,7 +64,7 @@ class Checkpoint:
         )
         if difference:
             name, *values = difference.partition(" ")
-            text = f"{self.path.parent}: holds a checkpoint of another run; "
+            text = f"{self.path.parent}: contains a checkpoint of another run; "
             raise ValueError(Message(text, Keyword(name), *values))
         evaluators = []
         with naming_damage(self.path, CHECKPOINT):

@@ -64,7 +64,7 @@ def convert_files(
             data.name, data.pieces(), data.kind, target, writer, n_labels, shown=shown
         )
     if n_labels is not None:
-        raise InputError("n_labels", f"is for labels by number, and {data.name} has names")
+        raise InputError("n_labels", f"is for labels without names, but {data.name} has names")
     if truth is not None:
         pieces, notes = _numbered_rows(data, truth)
         return [*notes, *write_rows(data.name, pieces, data.kind, target, writer)]
@@ -74,10 +74,10 @@ def convert_files(
         return [*notes, *write_data(data.name, rows, data.kind, target)]
     if data.kind == "scores":
         endings = endings_of("scores", named=True, without=NPZ)
-        text = "expected --like with the truth that they belong to, or a name that ends in "
+        text = "give --like, the truth of these predictions, or an output that ends in "
         raise ValueError(f"{data.name}: has names; {text}{endings}")
     rows, notes = _named_rows(
-        data, "rows and labels are numbered in the order in which it names them first"
+        data, "rows and labels are numbered in the order in which they occur first"
     )
     pieces = whole(rows._replace(keys=None, match=None, names=None), len(rows.names or ()))
     return [*notes, *write_rows(data.name, pieces, data.kind, target, writer)]
@@ -108,7 +108,10 @@ def _numbered_rows(data: Opened, truth: Opened) -> tuple[Pieces, list[str]]:
     if role == "y_pred":
         return whole(as_sets(rows)._replace(names=None), len(match.names)), notes
     if not placed.scored:
-        notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")
+        notes.append(
+            f"{data.name}: has no scores; labels are written best first, "
+            "with scores -1, -2 and so on"
+        )
     # ties are in the order of the names
     lists = ranked(listed_scores(rows, match.names), None)
     return whole(lists._replace(names=None), len(match.names)), notes
@@ -142,13 +145,13 @@ def writer_of(target: Path, kind: str | None = None, named_by: str | None = None
     form = format_of_ending(target.name)
     endings = endings_of(kind, named_by is not None)
     if form is None or form.write is None:
-        text = "its name does not tell a format that is written"
+        text = "its ending is not that of a format that can be written"
         raise ValueError(f"{target}: {text}; expected one of {endings}")
     if kind is not None and not form.writes(kind, named=False):
-        text = f"a {form.title} holds no {CONTENTS[kind]}"
+        text = f"a {form.title} cannot contain {CONTENTS[kind]}"
         raise ValueError(f"{target}: {text}; expected a name that ends in {endings}")
     if kind is not None and not form.writes(kind, named_by is not None):
-        text = f"no {CONTENTS[kind]} with names, as {named_by} has, are written in this format"
+        text = f"this format cannot contain {CONTENTS[kind]} with names, as {named_by} has"
         raise ValueError(f"{target}: {text}; expected a name that ends in {endings}")
     return form
 
@@ -237,7 +240,7 @@ def _refuse_bare_list(target: Path, writer: Format, rows: Rows) -> None:
     """Refuse a list without scores in the text format of scores."""
     if writer is XMC and rows.best_first and rows.values is None and rows.labels.size:
         endings = endings_of("scores", rows.names is not None, without=XMC)
-        text = f"a {writer.title} holds no list without scores"
+        text = f"a {writer.title} cannot contain a list without scores"
         raise ValueError(f"{target}: {text}; expected a name that ends in {endings}")
 
 
@@ -267,8 +270,9 @@ class _LostLabels:
         n_lost = (self._n_labels or 0) - len(self._listed)
         if not self._is_truth or n_lost < 1:
             return []
-        text = counted(n_lost, "labels that no row has are", "label that no row has is")
-        return [f"{target}: {text} not in it, which averages over labels count; --labels lists all"]
+        text = counted(n_lost, "labels without rows are", "label without rows is")
+        hint = "but averages over labels count them; give --labels, the names of all"
+        return [f"{target}: {text} not in it, {hint}"]
 
 
 def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:

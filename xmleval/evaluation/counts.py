@@ -301,7 +301,7 @@ def add_counts(
     added_states = added.states
     if settings.per_row and COMMON not in added.spans:  # rows of files, which follow one another
         if COMMON in counted.spans:
-            raise InputError("merge", "kept rows have indices here, and are those of files there")
+            raise InputError("merge", "rows are kept by index here, but by file there")
         added_states = added_states.behind(counted.n_rows)
     states = states or new_states(added.plan, resources)
     return Counted(
@@ -432,7 +432,7 @@ def make_report(settings: Settings, counted: Counted, **names: Any) -> Report:
     """Return the report on the counted rows; ``names`` are those of rows and labels, if any."""
     plan = counted.plan
     if plan is None or counted.states is None:
-        raise ValueError("nothing was counted yet: call update or merge first")
+        raise ValueError("nothing is counted yet; call update or merge first")
     results = counted.states.finish()
     _leave_out_undefined(results)
     if not settings.higher_is_better:

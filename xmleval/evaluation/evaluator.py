@@ -518,7 +518,9 @@ def change_counts(evaluator: Evaluator, change: Callable[[Counted], Counted]) ->
 def _refuse_file_names(data: Data) -> None:
     """Refuse texts for values of rows that are no columns of the truth."""
     for argument, name in data.row_columns.items():
-        text = f"{shown(name)} is no column of y_true, and files are for evaluate; give the values"
+        text = (
+            f"{shown(name)} is not a column of y_true; give the values (only evaluate reads files)"
+        )
         raise InputError(argument, text)
 
 

@@ -139,7 +139,7 @@ class FileEvaluation:
         row_inputs = {**self.inputs, "exclude": self.rows.sets.get("exclude")}
         for argument, inputs in row_inputs.items():
             if inputs and not files.get(argument):
-                reason = Message("needs files, and ", Keyword(argument), " is none")
+                reason = Message("needs files, but ", Keyword(argument), " is not a file")
                 raise InputError(asking, reason)
         only_files = dict[str, list[OpenedFiles]]()
         for argument, opened_inputs in self.inputs.items():
@@ -241,7 +241,7 @@ def _refuse_little_memory(
     """Refuse a memory limit that is too low to read files."""
     has_files = any(opened.files for opened in itertools.chain(*inputs.values()))
     if has_files and resources.memory < LEAST_MEMORY:
-        text = f"is below {LEAST_MEMORY // 10**6} MB, the least that can be given"
+        text = f"is below {LEAST_MEMORY // 10**6} MB, the minimum"
         raise InputError("memory", f"{shown(request.memory)} {text}")
 
 
@@ -375,15 +375,13 @@ def _resumed(run: FileEvaluation, folder: Path) -> Iterator[None]:
     n_rows = run.rows.truth[1].n_rows
     for path in itertools.chain(*run.files.values()):
         if path.resolve().parent == folder.resolve():
-            raise ValueError(
-                f"{folder}: {path.name} in it is an input; expected a folder of its own"
-            )
+            raise ValueError(f"{folder}: {path.name} in it is an input; give another folder")
     settings = _checkpoint_settings(run)
     with locked(folder):
         run.checkpoint = Checkpoint(folder, settings)
         if os.path.lexists(run.checkpoint.path):
             if not request.running.resume:
-                text = f"{folder}: holds a checkpoint; go on with "
+                text = f"{folder}: contains a checkpoint; continue it with "
                 raise ValueError(Message(text, Keyword("resume", "True"), ", or remove it"))
             with limited(run.resources.limit()):
                 run.evaluators = run.checkpoint.load(run.evaluators[0].memory, request.threads)
@@ -458,13 +456,13 @@ def _refuse_running(request: Request) -> None:
     running = request.running
     for name, path in (("checkpoint", running.checkpoint), ("save", running.save)):
         if path is not None and not is_file(path):
-            raise InputError(name, f"{shown(path)} is no path")
+            raise InputError(name, f"{shown(path)} is not a path")
     if running.resume and running.checkpoint is None:
-        reason = Message("needs ", Keyword("checkpoint"), ", the folder of what was counted")
+        reason = Message("needs ", Keyword("checkpoint"), ", the folder with the earlier counts")
         raise InputError("resume", reason)
     is_merged = request.question.confidence is not None or running.save is not None
     if running.first_row is not None and not is_merged:
-        text = "numbers rows of shards that are merged; give "
+        text = "is for shards that are merged; give "
         reason = Message(text, Keyword("save"), " or ", Keyword("confidence"))
         raise InputError("first_row", reason)
 
@@ -563,11 +561,13 @@ def state_files(pattern: FilePath, names: Sequence[str]) -> list[Path]:
     path = as_path(pattern)
     if "{}" not in str(path) and len(names) > 1:
         example = path.with_name(f"{path.stem}_{{}}{path.suffix}")
-        text = f"is for {len(names)} models; put {{}} where their names belong, as in {example}"
+        text = f"is for {len(names)} models; put {{}} in place of their names, as in {example}"
         raise InputError("save", text)
     files = [Path(name.removesuffix(".gz")) for name in names]
     for candidates in ([file.stem for file in files], [file.name for file in files], names):
         plain_names = [re.sub(r"[^\w.-]+", "_", name) for name in candidates]
         if len({*plain_names}) == len(names):
             return [as_path(str(path).replace("{}", name)) for name in plain_names]
-    raise InputError("save", f"models {', '.join(names)} would have files of one name; rename some")
+    raise InputError(
+        "save", f"models {', '.join(names)} would be saved in files of the same name; rename some"
+    )

@@ -120,7 +120,7 @@ def _read_pairs(argument: str, value: Any, opened: OpenedInputs) -> TextPairs:
     if is_file(value):
         return read_pairs(as_path(value))
     if opened.truth.named and opened.truth.label_columns is None:
-        reason = "has pairs of numbers, and rows or labels have names; give pairs of their names"
+        reason = "has pairs of numbers, but rows or labels have names; give pairs of names"
         raise InputError(argument, reason)
     distinct, first = np.unique(id_pairs(value), axis=0, return_index=True)
     return TextPairs(Path(argument), distinct[:, 0], distinct[:, 1], first, "pair")

@@ -62,7 +62,7 @@ def _labels_in_truth(truth: NamedPieces, resources: Resources) -> LabelUse:
     in_truth = LabelUse(int(memory_limit().left // MARKED_SHARE))
     in_truth.read(pieces, resources.lone_piece)
     if in_truth.n_labels < 1:
-        text = "no row has a label, and nothing tells how many labels there are"
+        text = "no row has a label, so the number of labels is not known"
         raise ValueError(f"{name}: {text}")
     return in_truth
 
@@ -82,8 +82,8 @@ def _count_occurring_labels(
         use.read(pieces, resources.lone_piece)
         # larger ids are refused with their row
         if in_truth.n_labels < use.n_labels <= MOST_LABELS:
-            beyond = f"its ids go beyond the {in_truth.n_labels} of {truth}"
-            notes.append(f"{name}: evaluated with {use.n_labels} labels; {beyond}")
+            beyond = f"its ids go beyond the {in_truth.n_labels} labels of {truth}"
+            notes.append(f"{name}: evaluated with {use.n_labels} labels, as {beyond}")
             n_labels = use.n_labels
     y_pred = rows.sets.get("y_pred")
     if y_pred is not None:
@@ -130,7 +130,7 @@ def common_label_count(inputs: Sequence[tuple[Any, Pieces]]) -> int | None:
             if (pieces.n_rows, n_labels) == (expected, first_pieces.n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
             elif name.endswith(".npy"):
-                hint = "; a list of ids is called NAME_indices.npy"
+                hint = "; call a file of label ids NAME_indices.npy"
             text = counted(n_labels, "labels do not match", "label does not match")
             raise ValueError(Message(f"{name}: {text} the {expected} of ", first_name, hint))
     return expected

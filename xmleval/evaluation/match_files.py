@@ -43,7 +43,7 @@ from xmleval.labels.hierarchy import list_nodes
 from xmleval.metrics.spec import Spec, expand_metrics
 
 DIGITS = 18  # of integers of 64 bits
-NAMELESS = "has no names, which ", Keyword("y_true"), " has"
+NAMELESS = "has no names, but ", Keyword("y_true"), " has"
 
 
 class NamedTruth(NamedTuple):
@@ -154,14 +154,14 @@ def _truth_batches(truth: Opened, predictions: Sequence[Opened] = ()) -> Batches
     named_predictions = [model.name for model in predictions if model.named]
     reason: Sequence[object] = NAMELESS
     if named_predictions:
-        reason = [f"predictions have names ({named_predictions[0]})"]
+        reason = [f"has no names, but predictions have ({named_predictions[0]})"]
     elif truth.named:
         reason = ["has names"]
     hint: list[object] = []
     if ".txt" in truth.name:
-        hint += ["; of names on each line, ", ScanField("input_format", "lines")]
+        hint += ["; for lines of names, give ", ScanField("input_format", "lines")]
     if not truth.named:
-        hint += [", or ", Keyword("labels"), " with the names of its columns"]
+        hint += [", or ", Keyword("labels"), ", the names of its columns"]
     text = "; expected relevant labels with names"
     raise ValueError(Message(f"{truth.name}: ", *reason, text, *hint))
 
@@ -178,7 +178,7 @@ def prediction_batches(opened: Opened, facts: Origin | None = None) -> Batches:
     if batches is None:
         text = "expected predictions with names"
         if not opened.named:
-            text = f"has no names, and others have; {text}"
+            text = f"has no names, but other inputs have; {text}"
         raise ValueError(f"{opened.name}: {text}")
     return batches
 
@@ -272,8 +272,8 @@ class FileMatch:
         )
         if needs_predictions and isinstance(truth, OpenedFiles) and truth.format.for_fields:
             LOG.info(
-                "%s: none of its fields is known to hold predicted labels; "
-                "give it as y_score or y_pred, too, with the name of the field",
+                "%s: no field is called like predicted labels; "
+                "give the file as y_score or y_pred, too, with the name of the field",
                 truth.name,
             )
 
@@ -328,9 +328,11 @@ class FileMatch:
         pieces = _pieces_in_order(model, match.n_labels)
         if pieces.n_labels not in (None, match.n_labels):
             text = (
-                f"{counted(pieces.n_labels or 0, 'labels')}, and {match.truth} has {match.n_labels}"
+                f"{counted(pieces.n_labels or 0, 'labels')}, but {match.truth} has {match.n_labels}"
             )
-            raise InputError(model.name, f"{text}; expected as many, in the order of its columns")
+            raise InputError(
+                model.name, f"{text}; give the same labels, in the order of its columns"
+            )
         names_of_columns(match.label_names, [model.name], match.notes)
         is_sets = model is self.inputs.sets.get("y_pred")
         return partial(_batches_in_order, pieces, not is_sets)
@@ -401,7 +403,7 @@ def _refuse_other_use(
         needing.append(decision)
     if needing:
         needs = (
-            " needs a ranking, and its labels have no scores; if they stand best first, give it as "
+            " needs a ranking, but its labels have no scores; if they stand best first, give it as "
         )
         raise ValueError(Message(f"{name}: ", needing[0], needs, Keyword("y_score"), ", too"))
 
@@ -419,7 +421,8 @@ def read_scores_alone(
     names = match.label_names
     if match.unknown:
         label = shown(next(iter(match.unknown)))
-        text = f"{opened.name}: label {label} is not one of the {len(names)} of {named_by}; give "
+        known = f"the {len(names)} labels of {named_by}"
+        text = f"{opened.name}: label {label} is not one of {known}; give "
         raise ValueError(Message(text, Keyword("labels"), ", the names of all"))
     rows = as_scores(placed.rows(), names)
     return rows._replace(keys=match.keys, match=match.by, names=names, origin=match.origin)

@@ -31,11 +31,9 @@ from xmleval.view.block import Groups
 CLOSED_FORM = ("score_runs", "weighted_scores", "label_extremes")
 ROW_VALUES = ("row_sums", "row_ratios")  # states of sums of row values
 FINGERPRINTS = "label_sets"  # of the numbers of labels
-ORDER = "equal scores rank by the numbers of labels, which are in another order"
+ORDER = "equal scores rank by the number of the label, and the numbers are in another order"
 OF_UNKNOWN = ("unknown labels", "similar labels")  # notes that name labels of one state
-UNKNOWN_NOTE = (
-    "labels that one of the merged states predicted and did not know count as wrong in its rows"
-)
+UNKNOWN_NOTE = "labels that a merged state predicted but did not know count as wrong in its rows"
 
 
 def refuse_other_settings(settings: Settings, others: Settings) -> None:
@@ -111,7 +109,7 @@ def _refuse_arguments_of_labels(settings: Settings) -> None:
         ("label_data", bool(settings.label_data)),
     ):
         if is_given:
-            text = " is for the labels of one state, and the other has other labels; give "
+            text = " is for the labels of one state, but the other has other labels; give "
             reason = Message(Keyword(argument), text, Keyword("labels"), ", the names of all")
             raise InputError("merge", reason)
 
@@ -227,7 +225,7 @@ def _change_of(counts: Counted, plan: Plan, labels: Relabelling) -> LabelChange:
     unknown = ""
     if labels.adds_labels and _has_unknown(counts):
         n_other = counted(labels.n_labels - labels.numbers.size, "labels")
-        unknown = "a state predicted labels that it does not know, and the other has "
+        unknown = "a state predicted labels that it does not know, but the other has "
         unknown += f"{n_other} more"
     is_reordered = counts.ranks_by_id and not labels.keeps_order
     is_same = labels.keeps_numbers and not labels.adds_labels
@@ -280,7 +278,7 @@ def _reason_of(spec: Spec, state: str, plan: Plan, change: LabelChange) -> str:
     if change.unknown and not counts_unknown and spec.needs:
         return change.unknown
     if change.ranks_unlisted and state not in CLOSED_FORM and _reads_ranking(plan, spec):
-        return "labels without a score have one, and take ranks"
+        return "unlisted labels have a score, and take ranks"
     return ""
 
 

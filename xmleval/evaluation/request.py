@@ -252,7 +252,7 @@ class Request:
     def __post_init__(self) -> None:
         """Refuse a ``running`` that is not a `Running`."""
         if not isinstance(self.running, Running):
-            raise InputError("running", f"{shown(self.running)} is no xmleval.Running")
+            raise InputError("running", f"{shown(self.running)} is not an xmleval.Running")
 
 
 class Options(TypedDict, total=False):

@@ -160,10 +160,10 @@ def united_keys(kept: Kept, added: Kept) -> Kept:
     n_repeated = int(np.count_nonzero(hashes[1:] == hashes[:-1]))
     if n_repeated:
         reason = counted(
-            n_repeated, "rows have probably the same keys", "row has probably the same key"
+            n_repeated, "rows probably have the same keys", "row probably has the same key"
         )
-        hint = "count each row once, without those that a sampler repeats"
-        raise InputError("merge", f"{reason} here and there; {hint}")
+        hint = "count each row once, without rows that a sampler repeats"
+        raise InputError("merge", f"{reason} in both; {hint}")
     return (hashes,)
 
 

@@ -10,7 +10,7 @@ from xmleval.base.errors import Keyword, Message
 
 ARRAYS = ("data", "indices", "indptr")  # of a sparse matrix
 NOTE = Message(
-    Keyword("y_train"), " has the labels of the truth itself; give those of the rows of training"
+    Keyword("y_train"), " has the labels of the truth itself; give the labels of the training rows"
 )
 
 

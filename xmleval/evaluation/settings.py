@@ -87,7 +87,7 @@ GIVEN_AS = {  # the arguments that meet the needs of measures
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
     "hierarchy": Message(Keyword("hierarchy")),
     "training": Message(Keyword("y_train")),
-    "grades": Message(Field("gains"), ", as for a truth of grades"),
+    "grades": Message(Field("gains"), ", for a truth with grades"),
 }
 DATA = frozenset(field.name for field in fields(Data))
 
@@ -108,9 +108,7 @@ def file_of(argument: str, value: object) -> Path | None:
     if not is_file(value) or _is_word(argument, value):
         return None
     if argument in FILES_OF_LABELS and isinstance(value, Scan) and has_options(value):
-        raise InputError(
-            argument, f"{value} is not read row by row; expected its path alone, without scan"
-        )
+        raise InputError(argument, f"{value} is not read row by row; give its path without scan")
     if argument == "decision":
         with suppress(ValueError):
             parse_decision(str(value))
@@ -171,10 +169,10 @@ def _refuse_other_measures(
     requested_names = [spec.name for spec, _ in requested]
     for spec in specs:
         if spec.name not in requested_names:
-            text = f"{shown(spec.name)} is none of the measures {', '.join(requested_names)}"
+            text = f"{shown(spec.name)} is not one of the measures {', '.join(requested_names)}"
             raise InputError(name, text)
     if name == "per_label" and specs and not any(spec.by_label for spec in specs):
-        raise InputError(name, f"none of {', '.join(map(str, specs))} has values by label")
+        raise InputError(name, f"no measure has values by label: {', '.join(map(str, specs))}")
 
 
 def without_labels(question: Question) -> Question:
@@ -317,7 +315,7 @@ def _propensity_of(
     propensity, notes = resolve_propensities(q, training, n_labels, names, closed)
     if propensity and propensity.lowest < 1:
         lowest = f" has values below 1 (the lowest is {propensity.lowest:g})"
-        hint = ": these look like propensities, not their inverses, which are 1 / p"
+        hint = ": these look like propensities; give their inverses, 1 / p"
         notes = [*notes, Message(Keyword("inverse_propensity"), lowest, hint)]
     return propensity, [*notes]
 
@@ -352,7 +350,9 @@ def _refuse_bounds(conventions: Conventions) -> None:
     """Refuse bounds over the scores of unlisted labels if these have one, or next to others."""
     if conventions.ties == "band":
         band = Field("ties", "band")
-        reason = Message("is given with ", band, ", and a measure has one interval; leave one out")
+        reason = Message(
+            "cannot be given with ", band, ", as a measure has one interval; leave one out"
+        )
         raise InputError("bounds", reason)
     if conventions.unlisted_score is not None:
         score = Field("unlisted", f"{conventions.unlisted_score:g}")
@@ -380,17 +380,17 @@ def _notes_on_hierarchy(hierarchy: Hierarchy | None, names: Sequence[Any] | None
         return notes
     if hierarchy.top is not None:
         text = (
-            f" has {shown(hierarchy.top)} above all labels: "
-            "it counts in every set that is not empty; "
+            f" has {shown(hierarchy.top)} above all labels, "
+            "so it counts in every set that is not empty; "
         )
-        hint = "without edges to it, it does not, as authors leave out a root"
+        hint = "leave out edges to it, as is usual for a root"
         notes.append(Message(Keyword("hierarchy"), text, hint))
     missing = np.setdiff1d(np.arange(hierarchy.n_labels), hierarchy.edges)
     if hierarchy.names and names is not None and missing.size:
         label = names[int(missing[0])]
         other_nodes = counted(len(hierarchy.names), "other nodes")
         text = f" lacks {missing.size} of {hierarchy.n_labels} labels, such as {label!r}"
-        hint = f", and has {other_nodes}, such as {hierarchy.names[0]!r}: compare their names"
+        hint = f", but has {other_nodes}, such as {hierarchy.names[0]!r}; compare their names"
         notes.append(Message(Keyword("hierarchy"), text, hint))
     return notes
 
@@ -489,7 +489,9 @@ def _refuse_improbable(settings: Settings, specs: Sequence[Spec]) -> None:
         return
     if not settings.higher_is_better:
         distances = Keyword("higher_is_better", "False")
-        raise ValueError(Message(probable, " needs probabilities, not distances: ", distances))
+        raise ValueError(
+            Message(probable, " needs probabilities, but scores are distances by ", distances)
+        )
     unlisted_score = settings.conventions.unlisted_score
     if settings.conventions.link != "none" or unlisted_score is None:
         return

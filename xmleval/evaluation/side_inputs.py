@@ -62,7 +62,7 @@ def training_counts(
         counts_by_name = _training_counts_by_name(train, rows, labels)
         return [counts_by_name] * len(rows.namings)
     if train.named:
-        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
+        raise ValueError(f"{train.name}: has names, but {rows.truth[0]} has none")
     pieces = train.pieces()
     rows.note(Origin(notes=[*pieces.notes]).noted(train.name))
     counts = dict[int, Counts]()
@@ -303,7 +303,7 @@ def _values_in_file(argument: str, path: Path, rows: MatchedInputs) -> Any:
     numbers = load_numbers(path, f"{noun} per row", by_row=True)
     is_named = is_csv(path) and numbers.size - 1 == _count_rows(rows)
     if is_named and numbers[0] == 0:  # pandas calls a column without a name 0
-        rows.note([f"{path}: first line '0' read as the name of the column"])
+        rows.note([f"{path}: the first line, '0', is read as the name of the column"])
         return numbers[1:]
     return numbers
 
@@ -344,6 +344,6 @@ def _groups_of_rows(argument: str, path: Path, rows: MatchedInputs) -> list[str]
                 name = names[row] if names else row
                 hint = ""
                 if lines.has_index:
-                    hint = "; its first column has no name: write the rows' ids there"
+                    hint = "; its first column has no name: write the keys of the rows there"
                 raise ValueError(f"{path}: no {lines.noun} for row {name}{hint}")
     return [groups[row] for row in range(len(groups))]

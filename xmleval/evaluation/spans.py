@@ -33,7 +33,7 @@ def _counted_twice(source: str, start: int, stop: int) -> InputError:
         text = f"{rows} are counted already; give each shard the index of its first row"
         return InputError("first_row", text)
     if source.startswith(OWN):  # the name means nothing to users
-        rows = counted(stop - start, "rows that both hold are", "row that both hold is")
+        rows = counted(stop - start, "rows of both are", "row of both is")
     else:
         rows = f"{rows} of {printable(source)} are"
     return InputError("merge", f"{rows} counted already; count each row once")

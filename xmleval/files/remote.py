@@ -38,7 +38,7 @@ LONGEST_ERROR = 200  # characters of an error that are quoted
 # after a connection fails
 ATTEMPTS = 3
 PAUSE_SECONDS = 0.2
-NO_RANGES = "its server does not tell its size, or does not send it by ranges; download it first"
+NO_RANGES = "its server does not report its size, or does not send byte ranges; download it first"
 # the least is enough for the header of an array
 LEAST_BLOCK_BYTES = 12 << 10
 MOST_BLOCK_BYTES = 1 << 24
@@ -150,7 +150,9 @@ class RemotePath(PosixPath):
             else:  # opens the file, and would read ahead by default
                 data = system.cat_file(name, start=start, end=stop, cache_type="none")
             if len(data) != stop - start:
-                raise ValueError(f"{len(data)} bytes came of {stop - start} from byte {start} on")
+                raise ValueError(
+                    f"received {len(data)} of {stop - start} bytes from byte {start} on"
+                )
             return data
 
         return self._request(request)

@@ -142,7 +142,7 @@ def parse_json(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=distinct_names)
     except RecursionError:
-        raise ValueError("it is nested without end") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def distinct_names(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -152,7 +152,7 @@ def _naming_folder(error: OSError, n_bytes: int) -> OSError:
     """Return the error with the folder, the size and a remedy."""
     if error.errno is None:  # raised by a signal handler, such as TimeoutError
         return error
-    text = f"{error.strerror}, while {n_bytes} bytes were spilled; what was counted before is kept"
+    text = f"{error.strerror}, while {n_bytes} bytes were spilled; earlier counts are kept"
     message = Message(text)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         remedy = "; set TMPDIR to a folder with free space, or raise "

@@ -33,12 +33,12 @@ def find_judgements(folder: Path) -> tuple[Path, list[str]] | None:
     if TEST not in files:
         split = splits[0]
         if len(splits) > 1:
-            expected = f"expected the file of one, such as {files[split]}"
-            have = f"its {FOLDER} are of {shown_names(splits)}, and none of {TEST}"
+            expected = f"give the file of one, such as {files[split]}"
+            have = f"its {FOLDER} are of {shown_names(splits)}, but not of {TEST}"
             raise ValueError(f"{folder}: {have}; {expected}")
     others = [name for name in splits if name != split]
     if others:
-        return files[split], [f"split {split}, and not {shown_names(others)}"]
+        return files[split], [f"split {split}, not {shown_names(others)}"]
     if split != TEST:
         return files[split], [f"split {split}, the only one"]
     return files[split], []

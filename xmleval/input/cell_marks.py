@@ -81,6 +81,6 @@ def marks_of(unjudged: Any, judged: object) -> CellMarks:
     if is_mark(unjudged):
         mark = float(unjudged)
         if mark != -1 and not math.isnan(mark):
-            text = f'{shown(unjudged)} may be a grade; marks of cells are "nan" and -1'
+            text = f'{shown(unjudged)} may be a grade; give "nan" or -1'
             raise InputError("unjudged", text)
     return CellMarks(mark, is_truth(judged))

@@ -113,7 +113,7 @@ class NoListsError(ColumnsError):
     """The column of labels contains no lists."""
 
     def __init__(self, column: Hashable) -> None:
-        super().__init__(f"column {shown(column)} holds no lists")
+        super().__init__(f"column {shown(column)} has no lists")
         self.column = column
 
 
@@ -213,7 +213,7 @@ def _number_labels(
     if instance is None:
         instance = find_instance(usual.names)
     if instance is None:
-        raise ColumnsError(f"no column names the instances; {_list_columns(names)}")
+        raise ColumnsError(f"no column has the ids of instances; {_list_columns(names)}")
     value = chosen.value
     if value is None:
         value = usual.find_numbered_value(is_certain=True)
@@ -308,7 +308,7 @@ def _find_instance_next_to(
     """Return the column that names the rows, other than that of labels."""
     instance = find_instance([name for name in names if name != label])
     if instance is None and is_required:
-        raise ColumnsError(f"no column names the instances; {_list_columns(names)}")
+        raise ColumnsError(f"no column has the ids of instances; {_list_columns(names)}")
     return instance
 
 
@@ -329,17 +329,17 @@ def _refuse_repeated(columns: Iterable[object], names: Sequence[object]) -> None
     """Refuse columns whose name occurs more than once."""
     for name in columns:
         if names.count(name) > 1:
-            raise ColumnsError(f"{names.count(name)} columns {shown(name)}")
+            raise ColumnsError(f"{names.count(name)} columns are called {shown(name)}")
 
 
 def _refuse_value(value: Hashable, kind: str, lists: bool, label: Hashable) -> None:
     """Refuse scores in a truth, and entries of predictions without scores."""
     if kind == "truth" and named_as([value], SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
         raise ColumnsError(
-            f"a column {shown(value)} in what should be relevant labels; grades need gains"
+            f"column {shown(value)} has scores, but relevant labels are expected; grades need gains"
         )
     if kind == "scores" and value is None and not lists:
-        raise ColumnsError(f"no column {shown(SCORE_COLUMNS[0])} beside {shown(label)}")
+        raise ColumnsError(f"no column {shown(SCORE_COLUMNS[0])} next to {shown(label)}")
 
 
 def _find_labels(
@@ -357,7 +357,7 @@ def _find_labels(
         return are_lists, instance, label
     lists = usual.find_lists()
     if lists is None:
-        raise NoLabelsError(f"no column holds labels; {_list_columns(names)}")
+        raise NoLabelsError(f"no column has labels; {_list_columns(names)}")
     if is_list is not None and not is_list(lists):
         raise NoListsError(lists)
     return True, chosen.instance, lists

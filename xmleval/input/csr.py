@@ -28,7 +28,7 @@ BLOCK_BYTES = 16 << 20
 MOST_ROWS = 81920
 MOST_ID = np.iinfo(np.int64).max
 NO_PAIR = (
-    "a tuple must be (labels, scores or None), not {} items; "
+    "a tuple must be (labels, scores) or (labels, None), not {} items; "
     "give rows, or arrays of predict_proba, in a list"
 )
 NEEDS_N_LABELS = "lists of label ids need n_labels=, the number of labels"
@@ -87,9 +87,9 @@ def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> 
 def _hint_of_width(argument: str, n_rows: int, width: int, n_labels: int) -> str:
     """Return what to do about a matrix with another number of labels."""
     if argument == "y_score" and n_labels == 1 and width == 2:
-        return "; of predict_proba, the scores of class 1 are y_score[:, 1:]"
+        return "; from predict_proba, give y_score[:, 1:], the scores of class 1"
     if argument == "y_score" and n_labels == 1 and width > 1:
-        return "; where y_true lists label ids, give n_labels="
+        return "; if y_true lists label ids, give n_labels="
     # the shape of predictions is compared with the truth's elsewhere
     if n_rows == n_labels and argument not in ("y_score", "y_pred"):
         return f"; it {TRANSPOSED}; give its .T"
@@ -99,9 +99,9 @@ def _hint_of_width(argument: str, n_rows: int, width: int, n_labels: int) -> str
 def _hint_of_dimensions(argument: str, shape: tuple[int, ...], n_labels: int | None) -> str:
     """Return what to do about an array that is not two-dimensional."""
     if argument == "y_score" and len(shape) == 3 and shape[2] == 2:
-        return "; of predict_proba's arrays, the scores of class 1 are y_score[:, :, 1].T"
+        return "; from predict_proba, give y_score[:, :, 1].T, the scores of class 1"
     if argument == "y_score" and len(shape) == 1 and n_labels == 1:
-        return "; of one label, give y_score[:, None]"
+        return "; for one label, give y_score[:, None]"
     pair = "; a top-k list is a tuple (labels, scores),"
     if argument == "y_score":
         return f"{pair} and {NEEDS_N_LABELS}"
@@ -127,14 +127,14 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
         array = array.astype(np.float32)
     if array.dtype.kind not in "biuf":
         hint = _hint_of_dtype(array)
-        raise InputError(argument, f"dtype {array.dtype} does not hold real numbers{hint}")
+        raise InputError(argument, f"dtype {array.dtype} is not a type of real numbers{hint}")
     return native(array)
 
 
 def _hint_of_dtype(array: NDArray[Any]) -> str:
     """Return what to do about an array that is not of real numbers."""
     if can_be_numbers(array):
-        return "; .astype(float) makes numbers of it"
+        return "; convert it with .astype(float)"
     if array.dtype.kind == "S":
         return "; decode bytes to text"
     if array.ndim == 0:
@@ -172,7 +172,7 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     """
     n_rows, n_labels = check_shape(argument, matrix.shape, n_labels)
     if matrix.dtype.kind not in "biuf":
-        raise InputError(argument, f"dtype {matrix.dtype} does not hold real numbers")
+        raise InputError(argument, f"dtype {matrix.dtype} is not a type of real numbers")
     if matrix.format == "csr":
         return _csr_rows(argument, matrix, n_rows)
     try:

@@ -58,8 +58,8 @@ def notes_on_ranks(columns: TableColumns[Column], kind: str) -> list[Message]:
     """Return a note if scores are read from a column that is named like ranks."""
     if kind != "scores" or not named_as([columns.value], RANKS):
         return []
-    text = f"{shown(columns.value)} is read as scores, of which the highest is best unless "
-    return [Message(text, Keyword("higher_is_better", "False"), " is given")]
+    text = f"{shown(columns.value)} is read as scores, highest first; if lower is better, give "
+    return [Message(text, Keyword("higher_is_better", "False"))]
 
 
 def judgement_of(cell: object) -> float | None:
@@ -263,10 +263,8 @@ class EntryColumns(Generic[Column]):
         """Refuse scores of several models, which one list would join."""
         for name in named_as(names, MODELS):
             if self._columns[name].differs:
-                text = f"column {shown(name)} has several values among the labels of one row"
-                raise DecidingColumnError(
-                    f"{text}, which one list would join; give the rows of one of them"
-                )
+                text = f"column {shown(name)} has several values for the labels of one row"
+                raise DecidingColumnError(f"{text}; give the rows of one value")
 
     def _may_decide(self, column: _ColumnSummary) -> bool:
         """Tell whether a column decides, or may decide if rows have one label each."""
@@ -301,13 +299,13 @@ class EntryColumns(Generic[Column]):
 
     def _refuse_names(self, names: Iterable[Column]) -> None:
         """Refuse a column of texts or of ids that may be the labels, where no other has them."""
-        hint = "call it 'label' or 'doc_id' if so, or leave it out"
+        hint = "call it 'label' or 'doc_id' if it does, or leave it out"
         for name in names:
             are_named = not self._columns[name].are_numbers or is_named_as_ids(name)
             if are_named or self._candidates[name].may_be_labels:
-                raise DecidingColumnError(f"column {shown(name)} may name the labels; {hint}")
+                raise DecidingColumnError(f"column {shown(name)} may have the labels; {hint}")
         for name in named_as(self._columns, PLACES):
-            text = f"column {shown(name)} may have the order of the labels, which have no names"
+            text = f"column {shown(name)} may be the order of the labels, which have no names"
             raise DecidingColumnError(f"{text}; give both a column 'label', or leave it out")
 
     def _refuse_judgements(self, names: Iterable[Column]) -> None:
@@ -316,7 +314,7 @@ class EntryColumns(Generic[Column]):
             has_other_use = is_written_index(name) or named_as([name], NO_JUDGEMENT)
             if self._columns[name].are_numbers and not has_other_use:
                 raise DecidingColumnError(
-                    f"column {shown(name)} may hold judgements of the labels", name
+                    f"column {shown(name)} may contain judgements of the labels", name
                 )
 
 
@@ -328,7 +326,7 @@ def left_out_notes(names: Sequence[object]) -> list[str]:
     if len(names) > MOST_NAMED:
         listed += f" and {len(names) - MOST_NAMED} more"
     noun = "column" if len(names) == 1 else "columns"
-    return [f"{noun} left out: {listed}, not the same for all labels of a row"]
+    return [f"{noun} left out: {listed}, as values differ within a row"]
 
 
 class ListColumns(Generic[Column]):
@@ -387,10 +385,10 @@ class ListColumns(Generic[Column]):
 
     def _refuse_values(self, names: Iterable[Column]) -> None:
         """Refuse a column of numbers that may be the scores or judgements of the labels."""
-        noun = "their scores" if self._is_scores else "judgements of them"
+        noun = "scores" if self._is_scores else "judgements"
         for name in names:
             if not named_as([name], (*RANKS, *OTHER_NUMBERS)):
-                text = f"column {shown(name)} holds a number for each label, which may be {noun}"
+                text = f"column {shown(name)} has a number for each label, which may be {noun}"
                 raise DecidingColumnError(text, name)
 
     def _is_of_other(self, name: Column) -> bool:

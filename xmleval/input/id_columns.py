@@ -73,4 +73,4 @@ def _has_decimal_point(cell: object) -> bool:
 def note_on_ids(column: object) -> Message:
     """Return the note on a column that is read as ids of rows for its contents."""
     text = f"ids in {shown(column)}, as its integers all differ ("
-    return Message(text, Keyword("labels"), " says which columns are labels)")
+    return Message(text, "choose the columns of labels with ", Keyword("labels"), ")")

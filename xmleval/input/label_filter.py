@@ -171,7 +171,7 @@ def make_label_filter(
         )
     if exclude_from != "both" and exclude is None:
         raise InputError(
-            "exclude_from", Message("needs the pairs to exclude, ", Keyword("exclude"))
+            "exclude_from", Message("needs ", Keyword("exclude"), ", the pairs to exclude")
         )
     sets: dict[str, Any] = {}
     for name, pairs in (("exclude", exclude), (UNJUDGED, unjudged), (JUDGED, judged)):
@@ -207,12 +207,12 @@ def fewer_labels(names: Collection[str], unlisted: float | None) -> Message | No
     if unlisted is not None:
         score = Field("unlisted", f"{unlisted:g}")
         below = Field("unlisted", "below")
-        others = ", also those that are not judged" if given[0] in (UNJUDGED, JUDGED) else ""
-        reason = Message(score, f" gives all labels a score{others}; expected ", below)
+        others = ", including labels that are not judged" if given[0] in (UNJUDGED, JUDGED) else ""
+        reason = Message(score, f" gives all labels a score{others}; give ", below)
         raise InputError(given[0], reason)
     if CANDIDATES in names and "y_score" not in names:
         raise InputError(
-            CANDIDATES, Message("ranked by ", Keyword("y_score"), ", which is not given")
+            CANDIDATES, Message("needs ", Keyword("y_score"), ", by which labels are ranked")
         )
     if CANDIDATES in names:
         return Message("all labels of a row (no ", Keyword(CANDIDATES), ")")

@@ -50,12 +50,12 @@ PREDICTIONS = ("y_score", "y_pred")
 # matched rows use at most one part in so many of the memory; further ones are spilled
 MATCHED_SHARE = 8
 SHOWN_COLUMNS = 3  # in a note
-IN_ORDER = "columns were brought in the order of their numbers"
-LEFT_OUT = "column {} is left out; {} no ids of rows, so they are in order"
-BY_POSITION = "labels were read by position, as {} has no names of them"
-SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
-SAME_NAMES = "; where it is the same label, call its column alike in both"
-SAME_ROWS = "; where the order is the same, give both after reset_index(drop=True)"
+IN_ORDER = "columns were sorted by their numbers"
+LEFT_OUT = "column {} is ignored, as {} no ids of rows; rows are matched in order"
+BY_POSITION = "labels were read by position, as {} has no names of labels"
+SAME_ORDER = "; if both have the same order, give {}.to_numpy()"
+SAME_NAMES = "; if it is the same label, call its column alike in both"
+SAME_ROWS = "; if both have the same order, call reset_index(drop=True) on both"
 Batches = Callable[[], Iterable[Rows]]  # yields the rows of an input from the beginning
 
 
@@ -320,7 +320,7 @@ class Match:
         if true_numbers_rows:
             groups = self.truth
             named = progress.argument
-        text = f"rows of {named} have names, and groups by sizes in {groups} have none"
+        text = f"rows of {named} have names, but groups by sizes in {groups} have none"
         raise InputError(progress.argument, f"{text}; give qid= to both")
 
     def _number_rows_by_index(self, progress: MatchProgress, keys: list[Any] | None) -> Ints | None:
@@ -340,10 +340,10 @@ class Match:
             with_names = argument
             without = self.truth
             if self.n_rows:
-                hint = f", or call rows by their numbers, 0 to {self.n_rows - 1}"
+                hint = f", or use the numbers of rows, 0 to {self.n_rows - 1}, as keys"
         message = (
-            f"rows of {with_names} have names and those of {without} have none; "
-            f"give ids to both{hint}"
+            f"rows of {with_names} have keys, but those of {without} have none; "
+            f"give keys to both{hint}"
         )
         return InputError(argument, message)
 
@@ -490,11 +490,12 @@ class Match:
             return
         found = origin.found_ids
         if found is not None and found in (self.number or ()):
-            text = f"column {shown(found)} is read as ids, and is a label of {self.truth}; "
-            raise InputError(argument, Message(text, Keyword("labels"), " names all labels"))
+            text = f"column {shown(found)} is read as ids, but is a label of {self.truth}; give "
+            names = Keyword("labels"), ", the names of all labels"
+            raise InputError(argument, Message(text, *names))
         expected = None if self.origin is None else self.origin.found_ids
         if expected is not None and expected in [*(rows.names or ())]:
-            text = f"column {shown(expected)} is read as a label, and has the ids of {self.truth}; "
+            text = f"column {shown(expected)} is read as a label, but has the ids of {self.truth}; "
             raise InputError(argument, Message(text, *origin.joined_by(expected)))
 
     def _number_columns_without_names(self, argument: str, columns: Sequence[Any]) -> Ints:
@@ -516,26 +517,26 @@ class Match:
             names = rows.names or ()
             with_names = argument
             without = self.truth
-        message = f"labels of {with_names} have names and those of {without} have none; give "
+        message = f"labels of {with_names} have names, but those of {without} have none; give "
         example = next(iter(names), None)
         hint = ""
         is_from_file = self.of_file or (rows is not None and rows.places is not None)
         if _is_text_of_id(example) and not is_from_file:
-            hint = f"; {example!r} is text: as an integer, it is an id"
+            hint = f"; {example!r} is text: if it is an id, give an integer"
         return InputError(
             argument, Message(message, Keyword("labels"), ", the name of each column", hint)
         )
 
     def _not_listed(self, names: Sequence[Any], is_text_of_id: bool) -> Message:
         """Return the reason to refuse names that the caller did not list."""
-        message = f"label {names[0]!r} is not one of the {self.n_labels} given ones"
+        message = f"label {names[0]!r} is not one of the {self.n_labels} listed labels"
         similar = similar_names(names[:1], self.number or ())
         if similar:
             message += f", but {similar[0][1]!r} is"
         hint = ""
         if is_text_of_id and self._may_be_places(names):
-            hint = "; it is text: as an integer, it is a place in the list"
-        more = f" must name {counted(len(names), 'labels')} more"
+            hint = "; it is text: as an integer, it would be a place in the list"
+        more = f" must list {counted(len(names), 'more labels', 'more label')}"
         return Message(f"{message}; ", Keyword("labels"), more, hint)
 
     def _may_be_places(self, names: Sequence[Any]) -> bool:
@@ -584,8 +585,8 @@ class Match:
         difference = expected.first_difference(counter.sizes)
         if difference is not None:
             key, n_expected, size = difference
-            text = f"row {shown(key)} has {counted(size, 'labels')}, and {n_expected} in "
-            hint = "without a column of labels they are matched by their order; give both the same"
+            text = f"row {shown(key)} has {counted(size, 'labels')}, but {n_expected} in "
+            hint = "labels without a column are matched by their order; give both the same number"
             raise InputError(progress.argument, f"{text}{self.truth}; {hint}")
         n_true_rows = len(expected.sizes)
         if _numbers_rows(counter) and len(counter.sizes) != n_true_rows:
@@ -593,7 +594,7 @@ class Match:
             raise InputError(progress.argument, message)
         column = expected.other_column(counter)
         if column is not None:
-            text = f"column {shown(column)} is not as in {self.truth}, and labels are matched by "
+            text = f"column {shown(column)} differs from {self.truth}, but labels are matched by "
             hint = "their order; give both a column 'label', or leave it out"
             raise InputError(progress.argument, f"{text}{hint}")
 
@@ -612,8 +613,8 @@ class Match:
             named_side = self.truth
             are_named = progress.counter is not None and self.names_labels
         if are_named:
-            text = f"labels of {named_side} have names, and {numbered_side} has no column of labels"
-            hint = "whose labels are numbered; give both a column 'label', or neither"
+            text = f"labels of {named_side} have names, but those of {numbered_side} are numbered"
+            hint = "as it has no column of labels; give both a column 'label', or neither"
             raise InputError(progress.argument, f"{text}, {hint}")
 
     def _refuse_other_order(self, argument: str, rows: Rows) -> None:
@@ -624,7 +625,8 @@ class Match:
         for column in filter(self.origin.columns.__contains__, origin.columns):
             if is_other_order(origin.hashes(column), self.origin.hashes(column)):
                 message = (
-                    f"column {shown(column)} has the values of {self.truth}'s in another order"
+                    f"rows are in another order than those of {self.truth}, "
+                    f"as column {shown(column)} shows"
                 )
                 raise InputError(argument, Message(f"{message}; ", *origin.joined_by(column)))
 
@@ -648,15 +650,15 @@ class Match:
         argument = progress.argument
         n_empty = int((~present).sum())
         if progress.by_index:
-            self.notes.append(f"{argument}: rows were brought in the order of {self.truth}'s index")
+            self.notes.append(f"{argument}: rows were reordered by the index of {self.truth}")
             self._refuse_more_rows(progress)
         elif progress.role not in PAIRS_OF_ROWS and progress.n_rows and n_empty == present.size > 0:
             self._refuse_different_keys(progress)
         has_columns = progress.rows is not None and progress.rows.are_columns
         if n_empty and (progress.by_index or has_columns):
             missing = [*self.row_number][int(present.argmin())]
-            hint = f"; add it, or leave it out of {self.truth}"
-            raise InputError(argument, f"no row {shown(missing)}, which {self.truth} has{hint}")
+            text = f"row {shown(missing)} of {self.truth} is missing; add it, or remove it there"
+            raise InputError(argument, text)
         if progress.role in PREDICTIONS:
             self.note(argument, "rows without predictions", n_empty)
             self.note(argument, "ignored rows", len(progress.ignored))
@@ -667,18 +669,18 @@ class Match:
         """Refuse rows by index that the truth does not have."""
         if not progress.ignored:
             return
-        hint = f"; leave it out, or add it to {self.truth}"
+        hint = f"; remove it, or add it to {self.truth}"
         if progress.n_rows == self.n_rows:
             hint = SAME_ROWS
-        extra = f"row {shown(next(iter(progress.ignored)))} is not one of {self.truth}"
+        extra = f"row {shown(next(iter(progress.ignored)))} is not in {self.truth}"
         raise InputError(progress.argument, extra + hint)
 
     def _refuse_different_keys(self, progress: MatchProgress) -> None:
         """Refuse an input that has no row of the truth."""
         extra = shown(next(iter(progress.ignored)))
         expected = shown(next(iter(self.row_number)))
-        message = f"no row is one of {self.truth}, as {extra} is not"
-        raise InputError(progress.argument, f"{message}; expected names like {expected}")
+        message = f"no row key is in {self.truth}, such as {extra}"
+        raise InputError(progress.argument, f"{message}; expected keys like {expected}")
 
 
 def _as_list(keys: Sequence[Any] | None) -> list[Any] | None:
@@ -845,7 +847,7 @@ def join_models(
     _refuse_unlike_models(models)
     names = _names_of_all(models)
     if not names:
-        raise InputError("predictions", "none of them lists a label")
+        raise InputError("predictions", "no model lists a label")
     keys = None
     by = None
     if first_rows.keys is not None:
@@ -879,9 +881,9 @@ def _refuse_unlike_models(models: Sequence[tuple[str, Rows]]) -> None:
         if not have_labels or (rows.names is None) == (first_rows.names is None):
             continue
         if rows.names is None:
-            problem = f"its labels are integers, and those of {first_model} text"
+            problem = f"its labels are integers, but those of {first_model} text"
         else:
-            problem = f"its labels are text, and those of {first_model} integers"
+            problem = f"its labels are text, but those of {first_model} integers"
         raise InputError(model, problem)
 
 
@@ -942,10 +944,10 @@ def refuse_order(index_of: dict[str, Sequence[Any] | None]) -> None:
         numbers = as_numbers(index)
         if numbers is not None and (np.diff(numbers) < 0).any():
             problem = (
-                "its index has the numbers of the rows in another order, "
-                f"and {companion} has no index"
+                "its index has the numbers of the rows in another order, but "
+                f"{companion} has no index"
             )
-            hint = "sort_index() or reset_index(drop=True) says which rows are meant"
+            hint = "call sort_index() to sort by it, or reset_index(drop=True) to ignore it"
             raise InputError(argument, f"{problem}; {hint}")
 
 
@@ -977,7 +979,7 @@ def _hint_of_other_names(argument: str, rows: Rows, n_columns: int) -> list[obje
         option: object = "xmleval.from_df(df, label='')"
         if is_from_file:
             option = ScanField("label_field", "''")
-        return ["; if each row has one label without a name, ", option, " says so for both"]
+        return ["; if each row has one label without a name, give ", option, " for both"]
     return [SAME_NAMES if is_from_file or has_ids else SAME_ORDER.format(argument)]
 
 
@@ -985,7 +987,7 @@ def refuse_other_numbers(argument: str, numbers: Ints, companion: str) -> None:
     """Refuse ids 0, 1, .. of rows in another order, where another input has no ids."""
     expected = np.arange(numbers.size)
     if (numbers != expected).any() and (np.sort(numbers) == expected).all():
-        text = f"its ids have the numbers of the rows in another order, and {companion} has no ids"
+        text = f"its ids number the rows in another order, but {companion} has no ids"
         raise InputError(argument, f"{text}; sort its rows by them, or give ids to both")
 
 
@@ -1006,10 +1008,10 @@ def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:
         return
     problem = "labels have scores"
     if fractions:
-        problem = f"value {rows.values[fractions[0]]} is no judgement, an integer"
-    parts: list[str | Keyword] = [f"{problem}; scores go to y_score"]
+        problem = f"value {rows.values[fractions[0]]} is not an integer judgement"
+    parts: list[str | Keyword] = [f"{problem}; give scores as y_score"]
     if argument != "y_pred":
-        parts = [f"{problem}; scores go to y_score; are the truth and the scores swapped?"]
+        parts = [f"{problem}; give scores as y_score; are the truth and the scores swapped?"]
         if graded is False:
             parts += [" Grades need ", Field("gains", "linear")]
     message = Message(*parts)

@@ -399,7 +399,7 @@ def _unsized(rows_of: Mapping[str, Rows], argument: str) -> InputError:
     example = next((rows.label(0) for rows in rows_of.values() if rows.labels.size), None)
     hint = ""
     if isinstance(example, int):
-        hint = f"; or ids as text, {str(example)!r} for {example}, which are names"
+        hint = f"; or give ids as text, {str(example)!r} for {example}, to read them as names"
     return InputError(argument, Message(UNSIZED, *options, hint))
 
 
@@ -430,7 +430,7 @@ def _notes_on_ids(
     if rows.are_columns and rows.origin is not None:
         for name in filter(is_written_index, rows.origin.columns):
             notes.append(
-                f"{argument}: column {shown(name)} is left out, as an index that pandas wrote"
+                f"{argument}: column {shown(name)} is ignored, as it is an index that pandas wrote"
             )
     column = _id_column(rows)
     if argument in joined:

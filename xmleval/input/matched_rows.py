@@ -73,7 +73,7 @@ class PlacedRows:
         self._keep = rows.keep
         self._option = _option_of(rows)
         if rows.keep and rows.values is None and rows.labels.size:
-            text = " is for labels with scores, which these have not; give scores, or leave it out"
+            text = " is for labels with scores, but these have none; give scores, or leave it out"
             raise InputError(self._argument, Message(_keeping_option(rows), text))
         entries = _make_entries(rows, labels, row_numbers)
         if rows.values is not None:
@@ -119,7 +119,7 @@ class PlacedRows:
         option: object = "xmleval.from_df(df, label='')"
         if "from_df" not in self._option:
             option = ScanField("label_field", "''")
-        return ["; if it is a grade, ", option, " numbers the labels"]
+        return ["; if it is a grade, number the labels with ", option]
 
     @property
     def _refuses(self) -> bool:

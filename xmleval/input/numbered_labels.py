@@ -61,5 +61,5 @@ def notes_on_numbered(columns: TableColumns[Any], kind: str) -> list[str]:
     if not columns.is_guess:
         return []
     noun = "scores" if kind == "scores" else "judgements"
-    text = f"no column has labels: the lines of each {shown(columns.instance)} are numbered"
-    return [f"{text}, with {noun} in {shown(columns.value)}"]
+    text = f"no column has labels, so the lines of each {shown(columns.instance)} are numbered"
+    return [f"{text}; {noun} are in {shown(columns.value)}"]

@@ -39,7 +39,7 @@ from xmleval.input.scores import by_number, is_pair, list_rows, refuse_padding
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
 
-UNSIZED = "does not tell what labels there are; give "
+UNSIZED = "the labels are not known; give "
 # of arguments that are no truth, or of which labels with 0 count, too
 KINDS = {"y_score": "scores", CANDIDATES: "candidates", JUDGED: GRADES}
 
@@ -314,7 +314,7 @@ def check_labels(labels: object, n_labels: int | None) -> list[Any]:
     place_of: dict[Any, int] = {}
     for place, name in enumerate(names):
         if not isinstance(name, str | int | np.integer) or isinstance(name, bool) or name == "":
-            message = f"name {place}, {shown(name)}, is neither a text nor an integer, or empty"
+            message = f"name {place}, {shown(name)}, is empty, or neither a text nor an integer"
             raise InputError("labels", message)
         if place_of.setdefault(name, place) != place:
             message = f"{shown(name)} occurs twice, the second time in place {place}"

@@ -51,7 +51,7 @@ def data_by_name(argument: str, data: object) -> Mapping[str, Any]:
     if data is None:
         return {}
     if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data):
-        raise InputError(argument, f"{shown(data)} is no dict from names to values")
+        raise InputError(argument, f"{shown(data)} is not a dict of values by name")
     return data
 
 
@@ -88,7 +88,7 @@ def check_numbers(argument: str, value: object, n: int, of_what: str) -> Floats:
     is_wrong = ~np.isfinite(numbers)
     if is_wrong.any():
         place = int(is_wrong.argmax())
-        reason = f"{of_what} {place}: {numbers[place]} is no finite number"
+        reason = f"{of_what} {place}: {numbers[place]} is not a finite number"
         raise InputError(argument, reason)
     return numbers
 

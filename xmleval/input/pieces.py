@@ -75,7 +75,7 @@ def with_names(path: Path, reason: str = "has names") -> Pieces:
     """Return rows with names, which cannot be read by number."""
 
     def refuse(n_bytes: int) -> Iterator[Any]:
-        expected = "expected rows and labels that are called by number, from 0"
+        expected = "expected rows and labels by number, from 0"
         raise ValueError(f"{path}: {reason}; {expected}")
 
     return Pieces(None, None, refuse, named=True)

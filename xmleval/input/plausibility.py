@@ -15,8 +15,8 @@ from xmleval.base.errors import Field, InputError, Message
 from xmleval.input.rows import Rows
 from xmleval.kernels.checking import FIRST_IDS
 
-VECTORS = "rows of zeros and ones, one for each label, look like label ids"
-LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
+VECTORS = "rows contain only 0 and 1, which may be values of all labels or label ids"
+LIKE_A_SCORE = "it looks like a score: give TRUTH first, then SCORES"
 MOST_GRADE = 10
 FEWEST_LABELS = 10  # of training labels, whose ids may count from 1
 MOST_VALUES = 1 << 16  # of each side that are checked for swapped inputs
@@ -72,7 +72,7 @@ def refuse_vectors(argument: str, ptr: Ints, labels: NDArray[Any], n_labels: int
     """Refuse rows of zeros and ones for all labels; 0 and 1 once each may be two of many ids."""
     width, is_certain = vector_width(ptr, labels)
     if width and (width == n_labels or is_certain):
-        raise InputError(argument, f"{VECTORS}; give an array of them, or ids as sets")
+        raise InputError(argument, f"{VECTORS}; give values as an array, or ids as sets")
 
 
 class VectorGlance:
@@ -105,7 +105,7 @@ class VectorGlance:
     def close(self) -> None:
         """Refuse rows that may be ids, but all have 0 and 1."""
         if self._are_possible and self._width:
-            raise ValueError(f"0 and 1 in all rows: {VECTORS}; {self._advice}")
+            raise ValueError(f"{VECTORS}; {self._advice}")
 
 
 def without_vectors(batches: Iterable[Rows], advice: str) -> Iterator[Rows]:
@@ -133,7 +133,7 @@ def swapped_notes(truth: str, y_true: object, scores: str, y_score: object) -> l
     else:
         return []
     right = f"the scores of {scores} are whole numbers from 0 to {MOST_GRADE}"
-    return [f"{truth}: its grades {wrong}, and {right}; are the truth and the scores swapped?"]
+    return [f"{truth}: its grades {wrong}, but {right}; are the truth and the scores swapped?"]
 
 
 def similar_names(unknown: Iterable[Any], names: Iterable[Any]) -> list[tuple[Any, Any]]:

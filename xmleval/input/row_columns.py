@@ -54,7 +54,7 @@ class RowColumn:
         if key in self.place_of:
             first = self.values[self.place_of[key]]
             if first != cell:
-                text = f"has {shown(cell)} for {shown(key)}, and {shown(first)} before"
+                text = f"has {shown(cell)} for {shown(key)}, but {shown(first)} before"
                 raise ColumnValueError(
                     f"{unit} {number}: column {shown(self.name)} {text}; expected one value for it"
                 )
@@ -110,7 +110,7 @@ def refuse_other_texts(texts: Mapping[str, str]) -> None:
         if text != path.name or path.suffix:
             expected = f"{argument} takes a list or an array with a value for each row, or a file"
             raise FileNotFoundError(ENOENT, f"No such file or directory; {expected}", text)
-        reason = f"{shown(text)} is no file, and y_true has no columns; give a list or an array"
+        reason = f"{shown(text)} is not a file, and y_true has no columns; give a list or an array"
         raise InputError(argument, f"{reason} with a value for each row, or a file of them")
 
 

@@ -85,7 +85,7 @@ class Origin:
     def joined_by(self, column: Hashable) -> tuple[str | Keyword, ...]:
         """Return advice on rows whose order differs, as a column shows."""
         if self.join_option:
-            return ScanField(self.join_option, str(column)), " joins the rows"
+            return "match rows by it with ", ScanField(self.join_option, str(column))
         return (self.how_to_join.format(column),)
 
     def hashes(self, column: Hashable) -> array[int]:
@@ -438,7 +438,7 @@ def missing_names_note(*label_names: Container[Any]) -> list[str]:
     if not words:
         return []
     listed = ", ".join(map(repr, words))
-    hint = "counts as a label; leave it out where it stands for a missing value"
+    hint = "counts as a label; leave it out if it means a missing value"
     return [f"{listed} {hint}"]
 
 
@@ -522,7 +522,9 @@ class RowBatches:
                     has_scores = row_values is not None
                     if self.is_scored not in (None, has_scores):
                         place_in_file = f"{origin.unit} {place}"
-                        raise ValueError(f"{place_in_file}: labels with scores, and others without")
+                        raise ValueError(
+                            f"{place_in_file}: some labels have scores, and others none"
+                        )
                     self.is_scored = has_scores
                 keys.append(key)
                 labels += row_labels

@@ -106,9 +106,9 @@ def scan(
     0.5
     """
     if not is_file(path):
-        raise InputError("path", f"{shown(path)} is no path")
+        raise InputError("path", f"{shown(path)} is not a path")
     if isinstance(path, Scan):
-        raise InputError("path", f"{path} is scanned already; say all in one call")
+        raise InputError("path", f"{path} is a scan already; give all options in one call")
     if separator == "":
         raise InputError("separator", "is empty")
     check_keep(keep)

@@ -107,9 +107,11 @@ def ranking_rows(value: object, reading: Reading) -> Source[RankedRows]:
         return _rank_listed(reading._replace(n_labels=n_labels), rows)
     shape = rows.shape
     if rows.ndim == 2 and shape[1] != reading.n_labels and rows.dtype.kind in "iu":
-        ids = "; label ids are given as a pair of labels and their scores or None"
+        ids = "; give a top-k list as a pair: (labels, scores) or (labels, None)"
         width = counted(shape[1], "labels")
-        raise InputError(argument, f"shape {shape} has {width}, not {reading.n_labels}{ids}")
+        raise InputError(
+            argument, f"shape {shape} has {width}, but there are {reading.n_labels}{ids}"
+        )
     check_shape(argument, shape, reading.n_labels)
     return _rank_listed(reading, array_rows(rows))
 
@@ -155,8 +157,8 @@ def pair_members(
     if labels.dtype.kind == "f":
         return scores, labels
     if _are_both_ids(labels, scores, n_labels):
-        message = "two arrays of integers that can both be labels"
-        raise InputError(argument, f"{message}; give the scores as floating-point numbers")
+        message = "both arrays of the pair are integers, so it is not clear which has the labels"
+        raise InputError(argument, f"{message}; convert the scores to floats")
     return labels, scores
 
 
@@ -205,10 +207,10 @@ def refuse_padding(argument: str, matrix: Any) -> None:
     has_blocks = matrix.format == "bsr" and matrix.blocksize != (1, 1)
     if has_blocks and not np.asarray(matrix.data).all():
         message = (
-            "zeros in the blocks of a bsr matrix may be scores or padding; its .tocsr() keeps "
-            "them, eliminate_zeros() of that drops them; or give "
+            "zeros in the blocks of a bsr matrix may be scores or padding; call .tocsr() to keep "
+            "them, and then .eliminate_zeros() to drop them, or give "
         )
-        hint = " where every zero counts as not listed"
+        hint = ", by which every zero is unlisted"
         raise InputError(argument, Message(message, Field("unlisted", "0.0"), hint))
 
 
@@ -287,7 +289,7 @@ def _order_of_ties(reading: Reading, rows: Rows, unlisted: float) -> Labels | No
     """Return the order of labels that tie with unlisted ones, None if by id; refuse bare lists."""
     if rows.values is None:
         score = unlisted if reading.higher_is_better else 0 - unlisted
-        reason = " compares with scores; this list has none"
+        reason = " is compared with scores, but this list has none"
         raise InputError(reading.argument, Message(Field("unlisted", f"{score:g}"), reason))
     names = rows.names
     if names is None or len(names) != reading.n_labels:

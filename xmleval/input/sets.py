@@ -99,12 +99,12 @@ def refuse_ids(argument: str, value: object, array: NDArray[Any], n_labels: int 
     reason = f"shape {array.shape} has {numbers} in each row"
     if not outside.size:
         column = lists.removesuffix(".tolist()")
-        advice = f"of one label, give {column}; of rows end to end, xmleval.from_df(df, ...)"
+        advice = f"for one label, give {column}; for rows end to end, xmleval.from_df(df, ...)"
         raise InputError(argument, f"{reason}; {advice}")
     example = array.flat[outside[0]]
     reason = f"{reason}, such as {example}, not zeros and ones of all labels"
     message = Message(
-        f"{reason}; of label ids, give {lists} with ",
+        f"{reason}; for label ids, give {lists} with ",
         Keyword("n_labels"),
         ", the number of labels",
     )
@@ -167,7 +167,7 @@ def _truth(argument: str, rows: Rows, start: int, gains: str | None, width: int)
 
 def hints_of_value(value: float, may_be_grade: bool, width: int) -> list[object]:
     """Return advice on a value that is neither 0 nor 1, in rows of ``width`` labels."""
-    unmarked = "; give 0 where it means not relevant"
+    unmarked = "; give 0 if it means not relevant"
     if math.isnan(value):
         return [unmarked, *_hint_of_unjudged('"nan"')]
     if math.isinf(value):
@@ -179,7 +179,7 @@ def hints_of_value(value: float, may_be_grade: bool, width: int) -> list[object]
             hints += [" Grades need ", Field("gains", "linear"), " or exp"]
         return hints
     if width == 1:
-        need = "; of label ids, give a list for each row, [[id], ..], with "
+        need = "; for label ids, give a list for each row, [[id], ..], with "
         return [need, Keyword("n_labels"), ", the number of labels"]
     if may_be_grade:
         hints += ["; grades need ", Field("gains", "linear"), " or exp"]
@@ -190,7 +190,7 @@ def hints_of_value(value: float, may_be_grade: bool, width: int) -> list[object]
 
 def _hint_of_unjudged(mark: str) -> list[object]:
     """Return advice on a cell with a mark of cells that nobody judged."""
-    return ["; where nobody judged it, evaluate takes ", Keyword("unjudged", mark)]
+    return ["; if nobody judged it, evaluate with ", Keyword("unjudged", mark)]
 
 
 def _gains(argument: str, rows: Rows, start: int, exponential: bool) -> Floats:
@@ -199,7 +199,7 @@ def _gains(argument: str, rows: Rows, start: int, exponential: bool) -> Floats:
         return np.ones(rows.labels.size)
     grades = rows.values.astype(np.float64)
     positive = np.maximum(grades, 0.0)
-    rows.refuse_first(argument, "grade", ~np.isfinite(grades), start, "is no number")
+    rows.refuse_first(argument, "grade", ~np.isfinite(grades), start, "is not a finite number")
     if not exponential:
         is_outside = (positive > MOST_GAIN) | ((positive > 0) & (positive < LEAST_GAIN))
         reason = "is neither 0 nor within 2^-30..2^32; scale the grades"
@@ -208,7 +208,7 @@ def _gains(argument: str, rows: Rows, start: int, exponential: bool) -> Floats:
     linear = Field("gains", "linear")
     exp = Field("gains", "exp")
     is_fraction = positive != np.floor(positive)
-    needs_whole = ("is not a whole number, as ", exp, " needs; ", linear, " takes any")
+    needs_whole = ("is not a whole number, which ", exp, " needs; ", linear, " takes any number")
     rows.refuse_first(argument, "grade", is_fraction, start, *needs_whole)
     is_too_large = positive > MOST_EXPONENT
     limit = f"is above {MOST_EXPONENT}, the most that "

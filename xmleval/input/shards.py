@@ -105,8 +105,8 @@ class OpenedFiles(Opened):
         first_path, first_format = self.shards[0]
         for path, form in self.shards:
             if form.name != first_format.name:
-                reason = f"{path}: a {form.title}, and {first_path} is a {first_format.title}"
-                expected = "expected files of one format where rows or labels have names"
+                reason = f"{path}: is a {form.title}, but {first_path} is a {first_format.title}"
+                expected = "files whose rows or labels have names must have one format"
                 raise ValueError(f"{reason}; {expected}")
         return [shard.path for shard in self.shards]
 
@@ -205,8 +205,8 @@ class OpenedFiles(Opened):
         hashes = hash_columns([shard.path for shard in self.shards], shared)
         for column in shared:
             if is_other_order(hashes[column], expected[column]):
-                reason = f"{self.name}: {shown(column)} has the values of "
-                hint = "'s in another order; call it 'instance' in both to join the rows by it"
+                reason = f"{self.name}: column {shown(column)} has the values of "
+                hint = "'s in another order; call it 'instance' in both to match rows by it"
                 raise ValueError(Message(reason, Keyword("y_true"), hint))
 
 
@@ -349,7 +349,7 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Opened
         with naming(first_path, title):
             version_of(first_path)  # raises if there is no such file
         expected = "expected --kind truth or scores"
-        raise ValueError(f"{first_path}: {title} may hold truth or scores; {expected}")
+        raise ValueError(f"{first_path}: {title} may contain truth or scores; {expected}")
     name = path if len(files) > 1 else files[0]
     return OpenedFiles(str(name), kind or first_format.holds[0], shards=shards)
 
@@ -375,7 +375,7 @@ def find_inputs(argument: str, paths: Sequence[Any]) -> OpenedFiles:
         raise InputError(argument, "no file is given")
     scans_without_paths = {opened.scan and replace(opened.scan, path="") for opened in inputs}
     if len(scans_without_paths) > 1:
-        message = "its files are scanned in different ways; expected one way for all"
+        message = "its files have different options of scan; give all the same"
         raise InputError(argument, message)
     shards = [shard for opened in inputs for shard in opened.shards]
     return replace(inputs[0], shards=shards)
@@ -439,7 +439,7 @@ def _unknown_format(path: Path) -> ValueError:
     endings = (
         f"expected one that ends in {', '.join(form.endings for form in known_formats())}, or "
     )
-    reason = f"{path}: its name does not tell its format; {endings}"
+    reason = f"{path}: its format is not known from its name; {endings}"
     return ValueError(Message(reason, ScanField("input_format")))
 
 

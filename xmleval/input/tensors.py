@@ -57,21 +57,21 @@ def _reason_to_refuse(value: object) -> str | None:
     """Return why a value cannot be read as a list or frame, and what to do; None if it may be."""
     kind = type(value)  # attributes of a frame itself may be its columns
     if isinstance(value, str | bytes | os.PathLike) or hasattr(kind, "readline"):
-        return "is no data; xmleval.io reads files"
+        return "is not data; read files with xmleval.io"
     is_grouped = hasattr(kind, "agg") and hasattr(kind, "ngroups")  # by pandas
     if is_grouped:
-        return "is no list; .agg(list) of its column of labels makes one"
+        return "is not a list; call .agg(list) on its column of labels"
     is_lazy = hasattr(kind, "collect") and hasattr(kind, "collect_schema")  # in polars
     if is_lazy:
-        return "holds no rows yet; .collect() gives a frame"
+        return "has no rows yet; call .collect()"
     has_stream = hasattr(kind, "__arrow_c_stream__")
     is_frame = has_stream or hasattr(kind, "column")
     # a Dataset of Hugging Face
     if hasattr(value, "column_names") and hasattr(kind, "to_pandas") and not is_frame:
-        return "is no frame; give its column of labels, or .to_pandas()"
+        return "is not a frame; give its column of labels, or .to_pandas()"
     is_iterator = hasattr(kind, "__next__") and not has_stream  # can be read only once
     if is_iterator or isinstance(value, MappingView | set | frozenset):
-        return "is no list; list(...) makes one of it"
+        return "is not a list; convert it with list(...)"
     return None
 
 
@@ -110,7 +110,9 @@ def _as_scipy(argument: str, tensor: Any, layout: str) -> Any:
 
     shape = tuple(tensor.shape)
     if len(shape) != 2 or layout not in ("sparse_coo", "sparse_csr", "sparse_csc"):
-        raise InputError(argument, f"a {layout} tensor of shape {shape} is no CSR, CSC or COO")
+        raise InputError(
+            argument, f"a {layout} tensor of shape {shape} is not a CSR, CSC or COO matrix"
+        )
     if layout == "sparse_coo":  # not coalesced, which would add duplicates
         values = _as_numpy(tensor._values())
         places = (*tensor._indices().numpy(),)

@@ -27,9 +27,9 @@ from xmleval.input.formats.format import naming
 from xmleval.input.lines import ASCII_BLANKS, parsed_lines, read_at_once, split_words
 from xmleval.input.rows import INDEX_BYTES
 
-NAMES = "names of labels, one a line or a JSON list of them, each once"
-NUMBERS = "one {}, as an .npy vector or as text, one number a line"
-GROUPS = "{} on each line, or behind a label or row and a tab or comma"
+NAMES = "distinct names of labels, one per line or as a JSON list"
+NUMBERS = "one {}, as an .npy vector or as text, one number per line"
+GROUPS = "{} on each line, alone or after a label or row and a tab or comma"
 OF_NUMBERS = ("weight", "threshold", "number")  # nouns of entries that have no names
 EDGES = "a child and its parent on each line, with a tab, a comma or a blank between them"
 PAIRS = "a row and a label on each line, with a blank or a tab between them, both counted from 0"
@@ -62,7 +62,7 @@ def text_columns(
         if n_bytes > limit:
             memory_limit().check(n_bytes)
         if not columns.separator and number > n_lines:
-            raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
+            raise ValueError(f"line {n_lines} is blank; remove it")
         yield number, cells
     if n_lines == 0:
         raise ValueError("the file is empty")
@@ -91,7 +91,7 @@ class _Columns:
         line = line.rstrip(ASCII_BLANKS) if self._by_row else line.strip(ASCII_BLANKS)
         if "\r" in line:
             expected = "save the file with lines that end in \\n"
-            raise ValueError(f"a carriage return within it; {expected}")
+            raise ValueError(f"it has a carriage return; {expected}")
         if not line:
             return None
         is_first = self.separator is None
@@ -150,7 +150,7 @@ def load_names(path: Path) -> list[str]:
         for place, name in enumerate(names):
             if not isinstance(name, str) or not name:
                 text = shown(json.dumps(name))
-                raise ValueError(f"name {place} is {text}, not a string, or empty")
+                raise ValueError(f"name {place} is {text}; expected a non-empty string")
             if place_of.setdefault(name, place) != place:
                 text = shown(name)
                 raise ValueError(f"name {text} occurs twice, the second time in place {place}")
@@ -220,7 +220,7 @@ class GroupLines(NamedTuple):
         if not self._has_header(n):
             return []
         (header,) = self.lines[0][1]
-        return [f"{self.path}: first line {shown(header)} read as the name of the column"]
+        return [f"{self.path}: the first line, {shown(header)}, is read as the name of the column"]
 
     def _has_header(self, n: int | None) -> bool:
         """Return whether CSV of groups without keys has a line more than there are groups.
@@ -252,7 +252,7 @@ class GroupLines(NamedTuple):
                 n_unknown += 1
                 continue
             if number is None or number < 0 or (n is not None and number >= n):
-                reason = "is no whole number"
+                reason = "is not a whole number"
                 if number is not None and n is not None:
                     reason = f"is not in 0..{n - 1}"
                 raise ValueError(f"{self.path}: line {line}: {of} {shown(key)} {reason}")
@@ -261,8 +261,8 @@ class GroupLines(NamedTuple):
                 raise ValueError(f"{self.path}: line {line}: {reason}")
             groups[number] = group
         if not groups:
-            example = f", such as {shown(names[0])}" if names else ""
-            raise ValueError(f"{self.path}: no {of} of it is one of the other inputs{example}")
+            example = f", which have {shown(names[0])}" if names else ""
+            raise ValueError(f"{self.path}: no {of} in it occurs in the other inputs{example}")
         return groups, n_unknown
 
     def _lines_without_header(
@@ -356,7 +356,9 @@ def read_pairs(path: Path) -> TextPairs:
     with naming(path, PAIRS):
         for number, words in text_columns(path, PAIR_BYTES, " "):
             if not all(map(ID.fullmatch, words)):
-                raise ValueError(f"line {number}: {shown(' '.join(words))} is no pair")
+                raise ValueError(
+                    f"line {number}: {shown(' '.join(words))} is not a row and a label"
+                )
             row, label = words
             triples.extend((int(row), int(label), number))
         memory_limit().take(KEPT_BYTES * (len(triples) // 3))

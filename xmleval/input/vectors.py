@@ -124,7 +124,7 @@ def _values_in_frame(argument: str, frame: Frame) -> list[Any] | dict[Any, Any]:
         rows = frame.matrix(columns).tolist()
         if len(rows) != 1:
             shape = f"a frame of {len(rows)} rows and {len(columns)} columns"
-            advice = f"give one with columns {shown(LABEL_COLUMN)} and the value"
+            advice = f"give a frame with columns {shown(LABEL_COLUMN)} and the value"
             raise InputError(argument, f"{shape} has no value for each label; {advice}")
         values = rows[0]
         keys = columns
@@ -135,7 +135,7 @@ def _values_in_frame(argument: str, frame: Frame) -> list[Any] | dict[Any, Any]:
 
 def missing_names_error(argument: str) -> InputError:
     """Return the error about values by number when only a truth defines the order of labels."""
-    reason = "has no names, and labels are numbered as y_true names them; give "
+    reason = "has no names, but labels are numbered as y_true names them; give "
     return InputError(argument, Message(reason, Keyword("labels")))
 
 
@@ -181,7 +181,7 @@ def _values_for_labels(argument: str, value: ValuesOfLabels, names: list[Any] | 
             return value
         return value.for_labels(names)
     if not value.numbered:
-        reason = "knows labels by name, and y_true has none; give "
+        reason = "has names of labels, but y_true has none; give "
         raise InputError(argument, Message(reason, Keyword("labels")))
     return value
 
@@ -204,7 +204,7 @@ def _sorted_by_ids(
     if ids is not None:
         return values[np.argsort(ids)]
     if is_dict:
-        reason = "has names, and y_true has none; give a list of its values, in order"
+        reason = "has names, but y_true has none; give a list of its values, in order"
         raise InputError(argument, reason)
     return values
 

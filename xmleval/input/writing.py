@@ -132,7 +132,7 @@ def _entries(rows: Rows, n_labels: int | None) -> Source[Rows]:
     """Return rows of scores by rising id."""
     if rows.best_first:
         if rows.values is None:
-            message = "a list without scores is no matrix; expected scores with it"
+            message = "a list without scores cannot become a matrix; give its scores"
             raise InputError("scores", message)
         rows = ranked(rows, n_labels)
     width = n_labels or 1

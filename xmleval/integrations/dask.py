@@ -167,5 +167,5 @@ def _client_or_last(client: Client | None) -> Client:
     try:
         return distributed.get_client()
     except ValueError:
-        text = "there is none; make one: client = distributed.Client(ADDRESS)"
+        text = "no client is known; make one: client = distributed.Client(ADDRESS)"
         raise InputError("client", text) from None

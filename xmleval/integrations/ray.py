@@ -51,8 +51,8 @@ def open_executor(threads: int) -> Iterator[RayExecutor]:
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
     except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
-        text = "each process that began a task died of it, perhaps for lack of memory"
-        raise ChildProcessError(f"{text}; the logs of Ray tell more") from error
+        text = "every process that started a task died, perhaps for lack of memory"
+        raise ChildProcessError(f"{text}; see the logs of Ray") from error
 
 
 def evaluate(

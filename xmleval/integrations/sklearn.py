@@ -97,7 +97,7 @@ class Scorer:
         if has_threshold and response_method is None:
             choice = " or ".join(map(shown, METHODS))
             raise InputError(
-                "response_method", f"a threshold needs to know of which scores: {choice}"
+                "response_method", f"a threshold needs the method that gives the scores: {choice}"
             )
         self._is_single = isinstance(metrics, str) and len(specs) == 1
         self._needs_sets = decision is None and any("sets" in spec.needs for spec in specs)

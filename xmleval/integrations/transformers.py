@@ -155,7 +155,7 @@ class TrainerMetrics:
         if isinstance(labels, tuple):
             raise InputError(
                 "label_ids",
-                f"{len(labels)} arrays, one for each of label_names; pass that of the labels alone",
+                f"{len(labels)} arrays, one for each of label_names; pass only that of the labels",
             )
         is_wide = len(labels.shape) == 2 and labels.shape[1] == self._evaluator.n_labels
         if is_wide and not bool((labels == PADDING).any()):

@@ -48,7 +48,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         folders.add(dispatcher._cache.cache_path)
     except (OSError, RuntimeError):
         dispatcher._cache = Uncached()
-        Cache.warn("no cache of kernels can be written; set NUMBA_CACHE_DIR to a folder for it")
+        Cache.warn("the cache of kernels cannot be written; set NUMBA_CACHE_DIR to a folder for it")
     dispatcher._compile_for_args = partial(undisturbed, _compile, dispatcher._compile_for_args)
     result: Callable[..., Any] = dispatcher
     return result
@@ -166,7 +166,7 @@ class Cache(caching.FunctionCache):  # type: ignore[misc]
                 raise MemoryError(
                     f"no memory to read compiled kernels of {self.cache_path}"
                 ) from None
-            why = f"cannot be used ({error.strerror}); mend it, or set NUMBA_CACHE_DIR"
+            why = f"cannot be used ({error.strerror}); repair it, or set NUMBA_CACHE_DIR"
         except MemoryError:
             raise
         except Exception as error:  # of any class, as files are pickled

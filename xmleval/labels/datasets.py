@@ -91,10 +91,12 @@ def published(name: str) -> Published:
         return constants
     if spelled(name) in WITHOUT:
         a, b = DEFAULT
-        reason = f"nothing is published for {shown(name)}; most papers take a={a}, b={b}, which is "
+        reason = (
+            f"no constants are published for {shown(name)}; most papers use a={a}, b={b}: give "
+        )
         raise InputError("dataset", Message(reason, Keyword("dataset", "'default'")))
     names = [data_set.dataset for data_set in PUBLISHED]
     hint = did_you_mean(name, [*names, *UNPUBLISHED], spelled)
     if not hint:
-        hint = f"known are {', '.join(names)}"
+        hint = f"known data sets are {', '.join(names)}"
     raise InputError("dataset", Message(f"{shown(name)} is not known; {hint}"))

@@ -312,7 +312,8 @@ def resolve_groups(
         return Groups(groups.names, groups.of, groups.ranges), []
     if isinstance(value, str):
         raise InputError(
-            argument, f"{shown(value)} is no groups; label_groups(y_train, ...) makes them"
+            argument,
+            f"{shown(value)} is not a grouping; make one with label_groups(y_train, ...)",
         )
     value, notes = read_label_values(argument, value, names)
     if isinstance(value, Mapping) and not isinstance(value, LabelGroups):
@@ -323,7 +324,7 @@ def resolve_groups(
         value = _group_by_name(argument, value)
     if value.of.size != n_labels:
         raise InputError(
-            argument, f"has groups of {value.of.size} labels, not {n_labels}: one for each"
+            argument, f"has groups of {value.of.size} labels; expected one for each of {n_labels}"
         )
     return Groups(value.names, value.of, value.ranges), notes
 
@@ -344,13 +345,13 @@ def _list_groups(
     if names is None:
         for key in groups:
             if not hasattr(key, "__index__") or not 0 <= key < n_labels:
-                problem = f"{shown(key)} is no label of 0..{n_labels - 1}"
-                hint = "label ids are counted from 0, and names of labels need y_true to have them"
+                problem = f"{shown(key)} is not a label id in 0..{n_labels - 1}"
+                hint = "label ids are counted from 0, and names need names of labels in y_true"
                 raise InputError(argument, f"{problem}; {hint}")
         return [groups.get(label, OTHER) for label in range(n_labels)]
     groups = dict(zip(called_like(names, [*groups]), groups.values(), strict=True))
     if not any(name in groups for name in names):
-        raise InputError(argument, f"has no label of y_true, such as {shown(names[0])}")
+        raise InputError(argument, f"none of its labels is in y_true, which has {shown(names[0])}")
     return [groups.get(name, OTHER) for name in names]
 
 

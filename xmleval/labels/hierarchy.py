@@ -43,11 +43,11 @@ def given_hierarchy(
         return None
     if isinstance(value, Hierarchy):
         if value.n_labels != n_labels:
-            raise InputError(ARGUMENT, f"is of {value.n_labels} labels, not {n_labels}")
+            raise InputError(ARGUMENT, f"has {value.n_labels} labels, not {n_labels}")
         return value
     if is_sparse(value):
         if names is not None and not in_order:
-            problem = "a matrix has labels by number, which y_true names; give "
+            problem = "a matrix has labels by number, but y_true has names; give "
             raise InputError(ARGUMENT, Message(problem, Keyword("labels"), ", or pairs of names"))
         return from_edges(_read_matrix(value, n_labels), n_labels, (), names)
     if names is None and _are_label_ids(value, n_labels):
@@ -185,7 +185,7 @@ def _list_pairs(value: object) -> list[tuple[Any, Any]]:
     if hasattr(value, "tolist"):
         edges = value.tolist()
     if not hasattr(edges, "__iter__"):
-        raise InputError(ARGUMENT, f"{shown(value)} is no list of (child, parent) pairs")
+        raise InputError(ARGUMENT, f"{shown(value)} is not a list of (child, parent) pairs")
     pairs = [*edges]
     for place, pair in enumerate(pairs):
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
@@ -214,7 +214,7 @@ def _check_label_id(label: object, place: str, n_labels: int) -> int:
         raise InputError(ARGUMENT, reason, value=label)
     if 0 <= label < n_labels:
         return int(label)
-    fix = "leave out edges to what is no label, such as a root"
+    fix = "leave out edges to nodes that are not labels, such as a root"
     reason = f"{place}: {shown(label)} is not one of 0..{n_labels - 1}; {fix}"
     raise InputError(ARGUMENT, reason, value=label)
 
@@ -226,7 +226,7 @@ def _number_of(label: object, place: str, numbers: Mapping[Any, int]) -> int:
         number = numbers.get(label)
     if number is None:
         example = shown(next(iter(numbers), "a"))
-        reason = f"{place}: {shown(label)} is no name like that of label {example}"
+        reason = f"{place}: {shown(label)} is not a name of a label, such as {example}"
         raise InputError(ARGUMENT, reason, value=label)
     return number
 

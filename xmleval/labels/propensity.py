@@ -366,7 +366,7 @@ def _refuse_both(q: object, training: TrainingLabels) -> None:
             keyword = Keyword("inverse_propensity")
             raise InputError(name, Message("given together with ", keyword, "; choose one"))
         if value is not None and training.labels is None:
-            raise InputError(name, Message("needs the training labels, ", Keyword("y_train")))
+            raise InputError(name, Message("needs ", Keyword("y_train"), ", the training labels"))
 
 
 def _estimate_from(

@@ -363,14 +363,14 @@ def _check_formula(measure: Measure) -> None:
         formulas.append("value")
     if len(formulas) != 1:
         has = " and ".join(formulas) or "none"
-        raise ValueError(f"expected one formula, of rows=, row= and value=; it has {has}")
+        raise ValueError(f"expected one formula: rows=, row= or value=; it has {has}")
     if measure.total is not None and measure.rows is None:
         raise ValueError("total= is a function of the means of what rows= returns")
     if (formulas == ["value"]) != (measure.state in STATES_OF_FORMULAS):
         raise ValueError(f"value= needs state=, one of {', '.join(STATES_OF_FORMULAS)}")
     for name in (*formulas, "total"):
         if getattr(measure, name) is not None and not is_function(getattr(measure, name)):
-            raise ValueError(f"{name}={shown(getattr(measure, name))} is no function")
+            raise ValueError(f"{name}={shown(getattr(measure, name))} is not a function")
 
 
 def _check_fields(measure: Measure) -> None:
@@ -379,11 +379,11 @@ def _check_fields(measure: Measure) -> None:
         value = getattr(measure, name)
         if value not in allowed:
             expected = ", ".join(map(repr, allowed))
-            raise ValueError(f"{name}={shown(value)} is none of {expected}")
+            raise ValueError(f"{name}={shown(value)} is not one of {expected}")
     for name, choices in (("needs", NEEDS), ("averages", AVERAGES)):
         values = getattr(measure, name)
         if not isinstance(values, tuple) or not {*values} <= {*choices}:
-            raise ValueError(f"{name}={shown(values)} is no tuple of {', '.join(choices)}")
+            raise ValueError(f"{name}={shown(values)} is not a tuple of {', '.join(choices)}")
     _check_averages(measure)
     _check_data(measure)
     _check_params(measure)
@@ -405,7 +405,7 @@ def _check_data(measure: Measure) -> None:
     for name in ("label_data", "row_data"):
         values = getattr(measure, name)
         if not isinstance(values, tuple) or not all(map(_is_data_name, values)):
-            raise ValueError(f"{name}={shown(values)} is no tuple of lower-case names")
+            raise ValueError(f"{name}={shown(values)} is not a tuple of lower-case names")
         if values and not measure.of_rows:
             raise ValueError(f"{name}= is for formulas of rows")
     unread = {*measure.needs} - {"scores", "entry scores"}
@@ -418,11 +418,11 @@ def _check_data(measure: Measure) -> None:
 def _check_range(measure: Measure) -> None:
     """Refuse an invalid version or range."""
     if not isinstance(measure.version, int) or measure.version < 1:
-        raise ValueError(f"version={shown(measure.version)} is no whole number from 1")
+        raise ValueError(f"version={shown(measure.version)} is not a whole number from 1")
     ends = measure.range
     are_numbers = isinstance(ends, tuple) and all(isinstance(end, int | float) for end in ends)
     if not (are_numbers and len(ends) == 2 and ends[0] < ends[1]):
-        raise ValueError(f"range={shown(ends)} is no pair of a lower and a higher number")
+        raise ValueError(f"range={shown(ends)} is not a pair of a lower and a higher number")
 
 
 def _check_params(measure: Measure) -> None:
@@ -430,10 +430,10 @@ def _check_params(measure: Measure) -> None:
     params = measure.params
     is_dict = isinstance(params, Mapping)
     if not is_dict or not all(isinstance(param, Param) for param in params.values()):
-        raise ValueError(f"params={shown(params)} is no dict of xmleval.Param")
+        raise ValueError(f"params={shown(params)} is not a dict of xmleval.Param")
     for name in params:
         if not _is_data_name(name) or name == LEVEL:
-            raise ValueError(f"params: {shown(name)} is no lower-case name other than {LEVEL!r}")
+            raise ValueError(f"params: {shown(name)} is not a lower-case name other than {LEVEL!r}")
 
 
 def _is_data_name(name: object) -> bool:

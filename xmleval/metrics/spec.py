@@ -473,8 +473,8 @@ def notes_on_trec_map(
     if not capped or not any(map(TREC_NAME.fullmatch, _texts_of(metrics))):
         return []
     k = capped[0].k
-    text = f"{capped[0]} divides by min(k, R), and trec_eval's map_cut_{k} by R"
-    return [f"{text}: map_r@{k} has its values, and map@all those of its map"]
+    text = f"{capped[0]} divides by min(k, R), but trec_eval's map_cut_{k} by R"
+    return [f"{text}: use map_r@{k} for its values, and map@all for those of its map"]
 
 
 @lru_cache(maxsize=1024)

@@ -176,7 +176,7 @@ def _missing_group(groups: GroupValues, name: str, group: str) -> str:
     if f"groups {group}" in groups:
         expected = f"groups {group} or row_groups {group}"
         raise ValueError(
-            f"{shown(group)} is a group of labels and one of rows; expected {expected}"
+            f"{shown(group)} is both a group of labels and a group of rows; give {expected}"
         )
     names = [
         short
@@ -244,7 +244,7 @@ def compare_values(
         if math.isnan(value) or math.isnan(before):
             is_worse = True
             source = where if math.isnan(before) else "these results"
-            reason = f"{name} is undefined in {source}, so that nothing is known about a change"
+            reason = f"{name} is undefined in {source}, so a change cannot be judged"
         elif sign and name in paired:
             lower, upper, _, _, n_rows = paired[name]
             is_worse = -max(sign * lower, sign * upper) > allowed

@@ -268,7 +268,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         """Return the comparison in the contents of a file."""
         reports = load_results(contents)
         if [*reports] == [""]:
-            raise ValueError("holds one report without a name; expected several models")
+            raise ValueError("has one report, without a name; give several models")
         saved = read_comparison(contents)
         only = contents.get("measures")
         if saved is None:
@@ -529,17 +529,17 @@ class Comparison(Result[Record], Mapping[str, Report]):
         test = TESTS[self.test]
         lines = [Footnote(self._mark_line(test))]
         if self.complete_lists:
-            text = "lists are compared as complete, however long they are"
+            text = "lists are compared as complete, whatever their length"
             lines.append(Footnote(text, "differences"))
         if self.test == JACKKNIFE:
             return lines
         tested = {each.spec for each in self.differences if each.outcomes and not each.kind}
         without = [str(spec) for spec in self.specs if spec not in tested]
         if without:
-            text = f"no {test}, as no mean over rows: {', '.join(without)}"
+            text = f"no {test} for measures that are not means over rows: {', '.join(without)}"
             lines.append(Footnote(text, "differences"))
         if any(kind == "groups" for kind, _ in self._place_reports):
-            kept = "within groups of labels, whose values and shares by row are not kept"
+            kept = "within groups of labels, as values and shares by row are not kept"
             lines.append(Footnote(f"no {test} {kept}", "groups"))
         return lines
 
@@ -550,9 +550,9 @@ class Comparison(Result[Record], Mapping[str, Report]):
             mark = "letters: better than that model"
         tests = counted(self.n_tests, "tests")
         if any(difference.same_as for difference in self.differences):
-            tests += ", those with the same differences once"
+            tests += ", counting tests of the same differences once"
         if len(self._tested) > 1:
-            tests += ", those within groups included"
+            tests += ", including tests within groups"
         n_rows = max(self._row_counts, default=self._first.n_rows)
         alpha = 1 - (self.level or 0.0)
         return f"{mark}, p < {alpha:.4g}: {test}, Holm over {tests}, n = {n_rows} rows"
@@ -576,7 +576,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
             return []
         lengths = self._fairness.list_lengths(WHOLE, specs_at[WHOLE])
         length_texts = [f"{names[name]} {length:.4g}" for name, length in lengths.items()]
-        numbers = "different numbers of labels a row"
+        numbers = "different numbers of labels per row"
         if length_texts:
             numbers += f" ({', '.join(length_texts)})"
         consequence = "no value is marked as best for"
@@ -584,12 +584,12 @@ class Comparison(Result[Record], Mapping[str, Report]):
         if self.test:
             consequence = "models whose lists differ are not tested for"
             advice = "give "
-        note = f"lists hold {numbers}, so that {consequence} {grouped_measures(specs_at)}"
+        note = f"lists have {numbers}, so {consequence} {grouped_measures(specs_at)}"
         tested = ", ".join(map(str, self._specs_with_tested_shares(specs_at)))
         if tested:
             note += f"; shares of groups are tested for {tested}"
         keyword = Keyword("complete_lists", "True")
-        message = Message(note, f"; if none of them was cut, {advice}", keyword)
+        message = Message(note, f"; if no list was cut, {advice}", keyword)
         return [Footnote(message, "" if specs_at[WHOLE] else "groups")]
 
     def _specs_with_tested_shares(self, specs_at: Mapping[Place, Collection[Spec]]) -> list[Spec]:
@@ -624,7 +624,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         notes = list[Footnote]()
         for (measures, has_orders), pairs in pairs_of.items():
             consequence = "tested" if self.test else "marked as better"
-            text = f", so that it is not {consequence} for {measures}"
+            text = f", so it is not {consequence} for {measures}"
             notes.append(Footnote(describe_decided(shown_names(pairs), has_orders, text)))
         return notes
 

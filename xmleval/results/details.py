@@ -37,7 +37,7 @@ def refuse_no_rows(specs: Sequence[Spec]) -> None:
     """Refuse measures if no measure has row values."""
     if not any(spec.state in ROW_STATES and spec.metric.table != SUMS_TABLE for spec in specs):
         names = ", ".join(map(str, specs))
-        raise InputError("per_row", f"none of {names} is a mean over rows, as p@5 is")
+        raise InputError("per_row", f"no measure is a mean over rows, such as p@5: {names}")
 
 
 def label_columns(report: Report) -> Columns:

@@ -185,7 +185,7 @@ class Diff(Result[Change]):
         with naming_file(file):
             contents = read_contents(file)
             if "changes" not in contents:
-                raise ValueError("JSON without 'changes'; expected those of `xmleval diff`")
+                raise ValueError("JSON without 'changes'; give JSON of `xmleval diff`")
             refuse_other_schema(contents)
             return read_changes(contents)
 
@@ -201,14 +201,14 @@ class Diff(Result[Change]):
         if self.n_changed is None:
             return text
         better, same, worse = self.n_changed
-        return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
+        return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} equal"
 
     def _placed_footnotes(self) -> list[Footnote]:
         lines = list[str]()
         if self._has_lists:
             lines.append("* relevant")
         if self.rows is None:
-            lines.append(f"no rows: {self.spec} is no mean over rows")
+            lines.append(f"no rows: {self.spec} is not a mean over rows")
         if self.labels is None:
             missing = "no values by label, and no cutoff to count hits at"
             if self.spec.level:
@@ -653,7 +653,7 @@ def refuse_no_labels(argument: str, specs: Sequence[Spec]) -> None:
     """Refuse measures if no measure has values by label, or hits."""
     if not any(spec.by_label for spec in specs):
         names = ", ".join(map(str, specs))
-        reason = f"none of {names} has values by label, or a cutoff to count hits at"
+        reason = f"no measure has values by label, or a cutoff to count hits at: {names}"
         if any(spec.level for spec in specs):
             reason += "; hits of labels are not counted by level"
         raise InputError(argument, reason)

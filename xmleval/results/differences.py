@@ -130,11 +130,11 @@ def p_text(p: float) -> str:
 def check_test(test: str, weighted: bool, clusters: object) -> None:
     """Refuse an unknown test, and tests of independent rows if rows are not independent."""
     if test not in TESTS:
-        raise InputError("test", f"{shown(test)} is none of {', '.join(TESTS)}")
+        raise InputError("test", f"{shown(test)} is not one of {', '.join(TESTS)}")
     if test in ("paired_t", "wilcoxon") and (weighted or clusters is not None):
-        assumption = f"{shown(test)} takes rows that count alike and are independent, which "
+        assumption = f"{shown(test)} needs independent rows of equal weight, but "
         argument = Keyword("sample_weight" if weighted else "clusters")
-        advice = " says they are not; give 't' or 'randomisation'"
+        advice = " says otherwise; give 't' or 'randomisation'"
         raise InputError("test", Message(assumption, argument, advice))
 
 

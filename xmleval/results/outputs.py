@@ -30,6 +30,6 @@ def find_output(name: str) -> Output:
         raise ValueError(f"{name!r} is a form of xmleval: call {method}()")
     outputs = installed_outputs()
     if name not in outputs:
-        known = f"; they offer {shown_names(outputs)}" if outputs else ""
+        known = f"; installed forms are {shown_names(outputs)}" if outputs else ""
         raise ValueError(f"no installed package offers results in the form {name!r}{known}")
     return outputs[name]

@@ -377,7 +377,7 @@ def _full_name(control: str, models: Sequence[str]) -> str:
     full_names = dict(zip(short_names(models), models, strict=True))
     full_names |= {model: model for model in models}
     if control not in full_names:
-        reason = f"{shown(control)} is none of the models {shown_names(models)}"
+        reason = f"{shown(control)} is not one of the models {shown_names(models)}"
         raise InputError("control", reason)
     return full_names[control]
 
@@ -386,8 +386,8 @@ def _test_notes(p_value: float, level: float, n_data_sets: int, n_models: int) -
     """Return notes on the limits of the tests."""
     notes = []
     if not p_value < level:
-        consequence = "Demsar 2006 then tests no pairs"
-        notes.append(f"no difference seen: p of F is not below {level:g}, and {consequence}")
+        consequence = "so Demsar 2006 tests no pairs"
+        notes.append(f"no difference seen: p of F is not below {level:g}, {consequence}")
     if n_models == 2:
         notes.append(
             "for two models, Demsar 2006 recommends Wilcoxon's signed-rank test of the values"
@@ -395,7 +395,7 @@ def _test_notes(p_value: float, level: float, n_data_sets: int, n_models: int) -
     if n_data_sets <= FEW_DATA_SETS or n_models <= FEW_MODELS:
         large = f"more than {FEW_DATA_SETS} data sets and {FEW_MODELS} models"
         notes.append(
-            f"chi-square and F are approximations for {large}; exact values are not offered"
+            f"chi-square and F are approximations for {large}; exact values are not computed"
         )
     return notes
 
@@ -446,7 +446,7 @@ def _tie_notes(
         texts = [f"{a} and {b} (on {shown_names(names)})" for (a, b), names in data_sets.items()]
         if len(texts) > MOST_PAIRS:
             texts[MOST_PAIRS:] = ["..."]
-        consequence = ", so that they count as tied there"
+        consequence = ", so they count as tied there"
         yield describe_decided(", ".join(texts), measure.metric.has_orders, consequence)
 
 
@@ -488,7 +488,7 @@ def _rows_of(frame: Frame) -> dict[str, Models]:
         models = models[1:]
     for name, n in (Counter(map(str, data_sets)) | Counter(map(str, models))).items():
         if n > 1:
-            raise InputError("results", f"{shown(name)} is there twice")
+            raise InputError("results", f"{shown(name)} occurs twice")
     return _by_name(data_sets, models, frame.matrix(models))
 
 
@@ -506,7 +506,7 @@ def _models_of(data_set: str, results: object) -> Models:
     models = {str(name): model for name, model in results.items()}
     if models and all(map(known_spec, models)):
         first = next(iter(models))
-        reason = f"{shown(data_set)} holds {shown(first)}, a measure and no model; {ONE_LEVEL}"
+        reason = f"{shown(data_set)} has {shown(first)}, a measure, not a model; {ONE_LEVEL}"
         raise InputError("results", reason)
     return models
 
@@ -560,7 +560,7 @@ def _measure_of(
     if names is None:
         if higher_is_better is None:
             keywords = (Keyword("metrics"), " or ", Keyword("higher_is_better"))
-            reason = Message("numbers do not tell which are better; give ", *keywords)
+            reason = Message("it is not known whether higher numbers are better; give ", *keywords)
             raise InputError("metrics", reason)
         return None, bool(higher_is_better)
     if len(names) != 1:
@@ -583,10 +583,10 @@ def _is_up(spec: Spec, higher_is_better: bool | None) -> bool:
     """Return whether higher values of a measure are better; ``higher_is_better`` must agree."""
     direction = spec.metric.direction
     if direction == "none":
-        raise InputError("metrics", f"{spec} describes the labels, and not a model")
+        raise InputError("metrics", f"{spec} describes the labels, not a model")
     if higher_is_better not in (None, direction == "up"):
         better = "higher" if direction == "up" else "lower"
-        reason = f"{shown(higher_is_better)}, and {better} is better for {spec}"
+        reason = f"{shown(higher_is_better)}, but {better} is better for {spec}"
         raise InputError("higher_is_better", reason)
     return direction == "up"
 
@@ -614,7 +614,7 @@ def _whole_values(
         models, excluded = _split(models, {model for _, model in missing})
     notes = list[str]()
     if missing:
-        notes.append(f"left out, as a model has no value on a data set: {', '.join(excluded)}")
+        notes.append(f"left out, as values are missing: {', '.join(excluded)}")
     left = " left" if missing else ""
     _refuse_few(data_sets, "data sets", left)
     _refuse_few(models, "models", left)
@@ -684,4 +684,4 @@ def _refuse_unlike(data_set: str, models: Models, measure: Measure) -> None:
     for a, b in combinations(settings, 2):
         for setting, (value_a, value_b) in differing_settings(settings[a], settings[b]).items():
             reason = f"{setting} is {value_a} for {a} and {value_b} for {b}"
-            raise InputError("results", f"{data_set}: {reason}, whose values cannot be compared")
+            raise InputError("results", f"{data_set}: {reason}; such values cannot be compared")

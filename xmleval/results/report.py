@@ -796,9 +796,7 @@ class Report(Result[Record], Mapping[str, float]):
         """
         reports = load_results(as_path(path))
         if [*reports] != [""]:
-            raise ValueError(
-                f"{path}: holds the reports {', '.join(reports)}; expected that of one"
-            )
+            raise ValueError(f"{path}: has the reports {', '.join(reports)}; give a file of one")
         return reports[""]
 
     def flat(self, at: str = "_at_") -> dict[str, float]:
@@ -953,7 +951,7 @@ def _jackknife_text(n_groups: int) -> str:
         return ""
     groups = counted(n_groups, "groups of rows", "group of rows")
     if n_groups < FEW_GROUPS:
-        groups += ", too few for a good one"
+        groups += ", too few for a good interval"
     return f" (jackknife of {groups})"
 
 

@@ -501,7 +501,7 @@ class Result(Protocol[AnyRecord]):
             raise ValueError(f"a {type(self).__name__} has no figures")
         if kind not in kinds:
             hint = did_you_mean(str(kind), kinds) or f"there are {', '.join(kinds)}"
-            raise ValueError(f"kind: {shown(kind)} is no figure; {hint}")
+            raise ValueError(f"kind: {shown(kind)} is not a figure; {hint}")
         specs = self._specs(kinds[kind].in_tables)
         if metrics is not None:
             if not specs:

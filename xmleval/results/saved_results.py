@@ -36,9 +36,9 @@ TYPES: dict[str, tuple[Any, str]] = {  # of members of a report, with their name
 UNKNOWN_HERE = "not shown, as unknown here: "  # beginning of a note
 NO_RESULTS = {  # members of results of other kinds, and what these are
     "data_sets": "results of several data sets; expected those of one",
-    "average_ranks": f"a ranking of models, and no results; {EXPECTED}",
-    "rankings": f"a ranking of models, and no results; {EXPECTED}",
-    "trend": f"a trend over days, and no results; {EXPECTED}",
+    "average_ranks": f"a ranking of models, not results; {EXPECTED}",
+    "rankings": f"a ranking of models, not results; {EXPECTED}",
+    "trend": f"a trend over days, not results; {EXPECTED}",
 }
 
 

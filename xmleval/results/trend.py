@@ -187,7 +187,7 @@ class Trend(Result[DayValue]):
         with naming_file(file):
             contents = read_contents(file)
             if "trend" not in contents:
-                raise ValueError("JSON without 'trend'; expected that of `xmleval trend`")
+                raise ValueError("JSON without 'trend'; give JSON of `xmleval trend`")
             refuse_other_schema(contents)
             with refusing_damage("trend", "`xmleval trend`"):
                 return _read_trend(contents)

@@ -98,10 +98,10 @@ def _check_axes(ax: SomeAxes, n_panels: int) -> list[Axes]:
     all_axes = [*np.atleast_1d(np.asarray(ax, object)).ravel()]
     for axes in all_axes:
         if not isinstance(axes, Axes):
-            raise InputError("ax", f"{type(axes).__name__} is no Axes of matplotlib")
+            raise InputError("ax", f"{type(axes).__name__} is not an Axes of matplotlib")
     if n_panels and len(all_axes) != n_panels:
         panels = counted(n_panels, "panels")
-        raise InputError("ax", f"has {len(all_axes)} axes, and the figure {panels}")
+        raise InputError("ax", f"has {len(all_axes)} axes, but the figure has {panels}")
     return all_axes
 
 

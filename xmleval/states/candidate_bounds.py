@@ -60,8 +60,8 @@ class CandidateBounds(RowSums):
         """Return a note on how many relevant labels are candidates, and on the precisions."""
         n_reachable, n_relevant = self.n_relevant.tolist()
         shown = ", ".join(f"{name} {mean:.4f}" for name, mean in self.means().items())
-        text = f"{CANDIDATES}: hold {n_reachable} of {counted(n_relevant, 'relevant labels')}"
-        return Results(notes={CANDIDATES: f"{text}, which allows at most {shown}"})
+        text = f"{CANDIDATES}: contain {n_reachable} of {counted(n_relevant, 'relevant labels')}"
+        return Results(notes={CANDIDATES: f"{text}, so at most {shown} is possible"})
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

@@ -246,10 +246,10 @@ class DataHints(State):
         n_cells = n["rows"] * self.plan.n_labels
         n_judged = n_cells - n["unjudged"]
         if n_judged == n_cells:
-            return "all labels of rows are judged, so that none is left out"
+            return "all labels of rows are judged, so none is left out"
         text = f"{n_judged} of {n_cells} labels of rows are judged; no others count, on either side"
         if n_judged == n["relevant"]:
-            text += "; all of these are relevant: none is judged irrelevant"
+            text += "; all of them are relevant"
         return text
 
     def _add_unknown(self, results: Results) -> None:
@@ -289,7 +289,7 @@ class DataHints(State):
                 f"{', '.join(names)} is {meaning}" for meaning, names in names_by_meaning.items()
             ]
             results.notes["judged"] = (
-                "no label of the truth has a grade of 0 or below, so that only relevant labels "
+                "no label of the truth has a grade of 0 or below, so only relevant labels "
                 f"are judged and {'; '.join(meanings)}"
             )
 
@@ -306,7 +306,7 @@ class DataHints(State):
         if _maps_logits(plan) and n["listed"] and not (n["negative"] or n["above_1"]):
             results.notes["probabilities"] = Message(
                 Field("link", "sigmoid"),
-                " is for logits, and all scores are within 0 and 1; of probabilities, leave it out",
+                " is for logits, but all scores are within 0 and 1; leave it out for probabilities",
             )
         if are_gains_idle(plan) and not n["grades"]:
             results.notes["gains"] = idle_note(Field("gains"), plan.specs, OF_GAINS)
@@ -346,7 +346,7 @@ class DataHints(State):
         plan = self.plan
         if not n["graded"] and (self.lengths.deepest >= SEVERAL or n["listed"] > n["rows"]):
             results.notes["binary"] = Message(
-                "every score is 0 or 1, so that ranks within each are arbitrary; "
+                "every score is 0 or 1, so the order of equal scores is arbitrary; "
                 "give predicted sets as ",
                 Keyword("y_pred"),
             )
@@ -394,8 +394,8 @@ class DataHints(State):
         if cutoffs:
             at_k = ", ".join([f"@{k}" for k in sorted(cutoffs)])
             results.notes["depth"] = (
-                f"lists hold at most {counted(lengths.deepest, 'labels')}: "
-                f"measures {at_k} count the missing ones as wrong"
+                f"lists have at most {counted(lengths.deepest, 'labels')}: "
+                f"measures {at_k} count missing labels as wrong"
             )
 
     def _are_short(self, length: ListLength, depth: int | None) -> bool:

@@ -181,10 +181,10 @@ class LabelGroupStates(Parts):
                 share = self._finish_share(name, results)
                 results.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], n_labels)
         if short_groups:
-            groups = f"({', '.join(short_groups)} in rows where it is relevant)"
+            groups = f"({', '.join(short_groups)} in rows where the group is relevant)"
             results.notes["groups"] = (
-                f"lists hold few labels of a group {groups}: measures at k within it count the "
-                "missing ones as wrong"
+                f"lists have few labels of a group {groups}: measures at k within it count "
+                "missing labels as wrong"
             )
         without_share = self._without_share()
         if without_share:

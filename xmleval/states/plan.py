@@ -35,9 +35,7 @@ LABEL_GROUPS = "label_groups"
 ROW_GROUPS = "row_groups"
 SCORED = "y_score's scores"  # an input, optional in a top-k list
 NO_GAPS = Message(Field("unlisted"), " or a score for every label")
-LINKED = Message(
-    Field("link", "sigmoid"), " makes them of logits, and `xmleval calibrate` of any scores"
-)
+LINKED = Message(Field("link", "sigmoid"), " converts logits, and `xmleval calibrate` any scores")
 OF_LEVEL = "@"  # in the name of a state, before the level of relevance of its measures
 CURVE = parse_spec("auc.micro")  # reads the state that kept curves come from
 GIVEN_SETS = Decision("pred")
@@ -187,7 +185,7 @@ class Plan(Settings):
     all_specs : the measures, and those that they are computed from
     inputs : names of the arguments that are given next to the truth
     not_computed : measures of groups that the inputs do not allow, and the input they need
-    decision : how sets are given or made from scores of which higher ones are better
+    decision : how sets are given or made from scores whose higher values are better
     keep_curves : whether curves of labels are kept
     kept_decisions : rules whose hits are kept by label, and suffixes of their columns: none for
         the rule of the evaluation

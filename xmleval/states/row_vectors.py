@@ -77,7 +77,7 @@ class RowVectors(RowSums):
 def refuse_other_length(spec: Spec, n: int, n_expected: int) -> None:
     """Refuse vectors of another length than that of the example."""
     if n != n_expected:
-        reason = f"the formula returned {n} values for each row, and {n_expected} when defined"
+        reason = f"the formula returned {n} values for each row, but {n_expected} when defined"
         raise FormulaError(reason, measure=spec.name)
 
 

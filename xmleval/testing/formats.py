@@ -44,7 +44,7 @@ def check_format(form: Format, *, examples: int = EXAMPLES) -> None:
     >>> xmleval.testing.check_format(find_format(Path("a.npz"))[0], examples=2)
     """
     if form.write is None:
-        raise ValueError(f"format {form.name}: has no write=, which makes the files to be read")
+        raise ValueError(f"format {form.name}: needs write=, to make the files that are read")
 
     @drawn(examples)
     def check(data: Any) -> None:
@@ -89,7 +89,9 @@ def _find_broken(form: Format, kind: str, problem: DrawnProblem, folder: Path) -
         except (ValueError, OSError) as error:
             message = str(error)
             if "\n" in message or path.name not in message:
-                return f"cut to {length} bytes, the error is no line that names it: {message!r}"
+                return (
+                    f"cut to {length} bytes, the error is not one line that names it: {message!r}"
+                )
         except Exception as error:
             return f"cut to {length} bytes, it raises {type(error).__name__}: {error}"
     path.write_bytes(whole)

@@ -46,7 +46,7 @@ def apply_to_files(
     writer_of(target, "sets", source.name if source.named else None)
     rule, pieces, named_rows = _match(saved, source, labels)
     if features is not None and source.named:
-        raise InputError("features", f"are by number, and {source.name} has names")
+        raise InputError("features", f"have rows by number, but {source.name} has names")
     matrix = _predict_sets(rule, source.name, pieces, features, shown)
     sets = rows_by_id(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
     if named_rows is not None:
@@ -90,7 +90,7 @@ def _match(saved: Path, source: Opened, labels: Path | None) -> tuple[Rule, Piec
     if labels is not None:
         raise InputError("labels", "is for files with names")
     if rule.by_name:
-        raise ValueError(f"{saved}: knows labels by name, and {source.name} has none")
+        raise ValueError(f"{saved}: has names of labels, but {source.name} has none")
     return rule, source.pieces(), None
 
 
@@ -99,7 +99,7 @@ def _match_names(
 ) -> tuple[Rule, Pieces, Rows]:
     """Return a rule and scores by label id, and the rows with their names."""
     if labels is None and rule.label_names is None:
-        text = f"{source.name}: has names, which {saved} has not; give "
+        text = f"{source.name}: has names, but {saved} has none; give "
         raise ValueError(Message(text, Keyword("labels")))
     names = list[str]()
     if labels is not None:

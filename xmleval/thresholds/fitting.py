@@ -174,7 +174,7 @@ def fit(  # noqa: PLR0913 - each is a keyword of its own in the documentation
     entries, run = collect(request, fitting.entries)
     names = run.rows.label_names
     if features is not None and run.rows.by_name and run.files["y_true"]:
-        raise InputError("features", f"are by number, and {run.rows.truth[0]} has names")
+        raise InputError("features", f"have rows by number, but {run.rows.truth[0]} has names")
     inputs = {"y_score": y_score, "features": features}
     paths = {name: value for name, value in inputs.items() if is_file(value)}
     with naming_files(paths):
@@ -323,7 +323,7 @@ def _untuned_error(rule: str, at_k: object, measure: str | None) -> InputError:
     """Return the error about a measure, without its cutoff, to which a rule is not tuned."""
     tuned = dict.fromkeys(itertools.chain(*(kind.measures for kind in RULES.values())))
     if at_k and at_k not in tuned:
-        only = f"rules are tuned to {', '.join(tuned)} alone"
+        only = f"rules can only be tuned to {', '.join(tuned)}"
         return InputError("measure", f"{shown(measure)}: {only}")
     requirement = "takes no measure"
     if RULES[rule].measures:
@@ -361,7 +361,7 @@ def _read_unlisted(conventions: str | Conventions | Mapping[str, Any] | None) ->
     for field in changed_fields(conventions):
         if field != "unlisted":
             raise InputError(
-                "conventions", f"{field} has no effect on rules, which read unlisted alone"
+                "conventions", f"{field} has no effect on rules, which only read unlisted"
             )
     return unlisted_score
 

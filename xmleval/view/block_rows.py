@@ -338,7 +338,7 @@ class BlockRows:
         if self.sets is not None:
             return self.sets
         if self.decision is None:
-            raise InputError("metrics", 'a formula reads sets, which need needs=("sets",)')
+            raise InputError("metrics", 'a formula reads sets; declare needs=("sets",)')
         sets = self.view.predicted(self.decision).as_sets()
         return LabelLists(sets.ptr, sets.labels, None)
 
@@ -369,7 +369,7 @@ class BlockRows:
         """
         hierarchy = self.hierarchy
         if hierarchy is None:
-            raise InputError("metrics", 'a formula reads ancestors: needs=("hierarchy",)')
+            raise InputError("metrics", 'a formula reads ancestors; declare needs=("hierarchy",)')
         if self.conventions.has_gains:
             raise ValueError("ancestors have no grades; leave out gains=")
         truth = self.view.block.truth
@@ -378,7 +378,7 @@ class BlockRows:
         ranking = self.view.block.ranking
         if ranking is not None:
             if ranking.scores is None:
-                raise ValueError("ancestors are listed by scores, which y_score lacks")
+                raise ValueError("ancestors are listed by scores, but y_score has none")
             ptr, labels, scores = _closed(ranking.ptr, ranking.labels, ranking.scores, hierarchy)
             block = block._replace(ranking=RankedRows(ptr, labels, scores, row_sizes(ptr)))
         sets = None

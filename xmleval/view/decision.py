@@ -353,7 +353,7 @@ def check_decision(
     if not higher_is_better and is_fitted and decision.kind != "listed":
         given = decision.text == GIVEN
         verb = "is for" if given else "was fitted to"
-        raise ValueError(Message(keyword, f" {verb} scores of which higher ones are better"))
+        raise ValueError(Message(keyword, f" {verb} scores whose higher values are better"))
     if decision.of_each:
         numbers_per_label = 2 if decision.kind == "weighted" else 1
         check_width(decision, decision.numbers.size // numbers_per_label, n_labels)

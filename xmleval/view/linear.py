@@ -55,7 +55,7 @@ def _as_csr(features: Any) -> SparseArray:
     from scipy.sparse import csr_array  # imported here to keep start-up fast
 
     if features.dtype.kind not in "biuf":
-        raise InputError("features", f"dtype {features.dtype} does not hold real numbers")
+        raise InputError("features", f"dtype {features.dtype} is not a type of real numbers")
     try:
         if features.format in ("csr", "csc", "bsr"):
             # SciPy's own check overflows in int32

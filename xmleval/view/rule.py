@@ -243,8 +243,8 @@ class Rule:
                 fitted_name = shown(self.label_names[0])
                 input_name = shown(next(iter(names), None))
                 raise ValueError(
-                    f"rule {decision} knows none of these labels: {fitted_name} "
-                    f"is unlike {input_name}"
+                    f"rule {decision} has none of these labels: it has {fitted_name}, "
+                    f"the input {input_name}"
                 )
             by_label = decision.numbers.reshape(PER_LABEL[decision.kind], -1).T
             missing = [0.0, LAST]
@@ -440,7 +440,7 @@ class Rule:
             names = names and tuple(names)
             rule = cls(meta["rule"], meta["measure"], meta["n_labels"], decision, names)
             if not rule._is_whole():
-                raise ValueError("its parts do not fit one another")
+                raise ValueError("its parts do not match one another")
             return rule
 
     def _is_whole(self) -> bool:
@@ -478,7 +478,7 @@ def rule_for(decision: object, names: list[Any] | None, in_order: bool) -> Any:
         return decision
     if names is None:
         if decision.by_name:
-            problem = "knows labels by name, and y_true has none; give ", Keyword("labels")
+            problem = "has names of labels, but y_true has none; give ", Keyword("labels")
             raise InputError("decision", Message(*problem))
         return decision
     if decision.label_names is None and in_order:

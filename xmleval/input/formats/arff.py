@@ -110,15 +110,15 @@ def read_label_names(path: Path) -> list[str]:
         text = read_at_once(path)
         memory_limit().take(ATTRIBUTE_BYTES * text.count(b"<"))
         if b"<!DOCTYPE" in text:  # it may declare entities
-            raise ValueError("a document type declaration, which is never read")
+            raise ValueError("it has a document type declaration, which is not allowed")
         try:
             root = ElementTree.fromstring(text)
         except (ElementTree.ParseError, LookupError) as error:  # also for an unknown encoding
-            raise ValueError(f"no well-formed XML ({error})") from None
+            raise ValueError(f"not well-formed XML ({error})") from None
         tags = {element.tag.rpartition("}")[2] for element in root.iter()}
         names = [element.get("name", "") for element in root.iter()][1:]
         if tags != {"labels", "label"} or "" in names:
-            raise ValueError("its elements are other ones, or labels without a name")
+            raise ValueError("it has other elements, or labels without a name")
         return names
 
 
@@ -135,10 +135,10 @@ def find_label_places(relation: str, names: list[str], listed: list[str]) -> lis
     count = int(option[1]) if option else 0
     if not 1 <= abs(count) <= n:
         missing = (
-            "no XML file whose name its own begins with, "
+            "there is no XML file whose name begins this one's, "
             "and no '-C n' without a filter of attributes"
         )
-        raise ValueError(f"nothing tells which of {n} attributes are labels: {missing}")
+        raise ValueError(f"it is not known which of {n} attributes are labels: {missing}")
     places = [*range(n)]
     return places[:count] if count > 0 else places[count:]
 
@@ -162,7 +162,7 @@ def find_listed_places(names: list[str], listed: list[str]) -> list[int]:
     for name, label_places in zip(listed, places, strict=True):
         if len(label_places) != 1 or n_labels[label_places[0]] != 1:
             raise ValueError(
-                f"{shown(name)} is not the name of one attribute and of one label in XML"
+                f"{shown(name)} must be the name of one attribute and of one label in XML"
             )
     return [place for (place,) in places]
 

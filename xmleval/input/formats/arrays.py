@@ -50,7 +50,7 @@ DENSE_SCORES = (
 REAL = "biuf"  # kinds of dtypes
 MATRIX = "a SciPy sparse matrix as scipy.sparse.save_npz writes it"
 TRUTH = "pairs of an instance and a label, integers 'labels' of shape (pairs, 2)"
-MATRIX_WITH_NAMES = "a sparse matrix with texts 'row_names' or 'label_names', each once, beside it"
+MATRIX_WITH_NAMES = "a sparse matrix with arrays 'row_names' or 'label_names' of distinct texts"
 ROW_NAMES = "row_names"
 LABEL_NAMES = "label_names"
 MATRIX_ARRAYS = ("format", "shape", "data", "indptr")
@@ -123,7 +123,7 @@ def dense_pieces(path: Path, kind: str, array: Array | None = None) -> Pieces:
     with naming(path, expected):
         array = check_array(array or open_npy(InputFile(path)), kinds)
         if not array.shape[1]:  # any number of empty rows takes no bytes
-            raise ValueError(f"{array}, without a label")
+            raise ValueError(f"{array}, and has no labels")
     return array_pieces([array], expected, lambda rows: rows, array.shape[1])
 
 
@@ -178,7 +178,9 @@ def named_lists(paths: Sequence[Path], kind: str) -> Iterator[Rows]:
         if arrays[0].dtype.kind != "U":
             raise ValueError(f"{path}: expected predictions with names, as TRUTH has them")
         if len(arrays) != len(opened[0]):
-            raise ValueError(f"{path}: expected scores in all files, or in none, unlike {paths[0]}")
+            raise ValueError(
+                f"{path}: expected scores in all files or in none, but {paths[0]} differs"
+            )
         yield from _named_list(arrays, Origin("row").of_file(path, paths))
 
 
@@ -207,7 +209,9 @@ def write_list(path: Path, data: object, kind: str, n_labels: int | None) -> Non
     else:
         labels, scores = rows_as_lists(ranked(data, n_labels))
     if scores is None and os.path.lexists(stem + SCORES):
-        raise ValueError(f"{stem + SCORES}: would be taken for scores of the list, which has none")
+        raise ValueError(
+            f"{stem + SCORES}: would be read as scores of the list, which has none; remove it"
+        )
     with contextlib.ExitStack() as files:  # no file appears before both are written
         for ending, array in ((LABELS, labels), (SCORES, scores)):
             if array is not None:
@@ -347,9 +351,7 @@ def _find_list(archive: Archive) -> list[Array]:
             with ids.rows() as take:
                 row = take(0, min(1, ids.shape[0])).ravel().tolist()
             if len(row) > 1 and {*row} <= {0, 1}:
-                message = (
-                    "may be ids of labels, or zeros and ones of all labels; call ids 'indices'"
-                )
+                message = "may be label ids, or zeros and ones of all labels; call ids 'indices'"
                 raise ValueError(f"{shown(ids.name)} {message}, or save the scores alone")
     return arrays
 
@@ -429,9 +431,9 @@ def _named_matrix(path: Path, kind: str, facts: Origin) -> Iterator[Rows]:
         names = [*map(str, range(_count_labels(pieces)))]
     with naming(path, MATRIX_WITH_NAMES):
         if pieces.n_labels not in (None, len(names)):
-            raise ValueError(f"{pieces.n_labels} labels with {len(names)} names")
+            raise ValueError(f"{pieces.n_labels} labels, but {len(names)} names")
         if keys is not None and pieces.n_rows != len(keys):
-            raise ValueError(f"{pieces.n_rows} rows with {len(keys)} names")
+            raise ValueError(f"{pieces.n_rows} rows, but {len(keys)} names")
     first = 0
     for piece in pieces.read(PIECE_BYTES):
         rows = as_rows(piece, kind)

@@ -66,9 +66,9 @@ MOST_ROWS = 1 << 16
 BYTES_PER_ROW = 16
 BATCH_BYTES = 1 << 22
 PLACED_BYTES = 32  # of memory for a row of a table with a row for each label
-ADVICE = "write the ids of the ones, or label names as texts"
+ADVICE = "write the ids of the labels that are 1, or label names as text"
 USUAL_FIELDS = Fields()
-RENAME = "rename it to 'instance' where it names the rows"
+RENAME = "rename it to 'instance' to match rows by it"
 
 
 class RecordBatch(Protocol):
@@ -382,7 +382,7 @@ def notes_on_columns(
         if error.column is None:
             raise ValueError(str(error)) from None
         usual = "score" if kind == "scores" else "relevance"
-        raise ValueError(f"{error}; call it {usual!r} if so, or leave it out") from None
+        raise ValueError(f"{error}; call it {usual!r} if it does, or leave it out") from None
 
 
 def _encode_column(column: Any) -> Coded:
@@ -466,7 +466,7 @@ class Cells(NamedTuple):
         type_ = self.column.type
         if not import_pyarrow().types.is_integer(type_):
             hint = "names, not numbers" if is_text(type_) else "not integers"
-            raise ValueError(f"column {shown(self.name)} holds {_type_name(type_)}, {hint}")
+            raise ValueError(f"column {shown(self.name)} contains {_type_name(type_)}, {hint}")
         return as_signed(as_numpy(self.column)).astype(np.int64, copy=False)
 
     def encode(self) -> tuple[Ints, list[str]]:
@@ -491,12 +491,12 @@ class Cells(NamedTuple):
         if values.dtype.kind not in ("f" if kind == "scores" else "fiub"):
             type_name = _type_name(self.column.type)
             raise ValueError(
-                f"column {shown(self.name)} holds {type_name}, not floating-point numbers"
+                f"column {shown(self.name)} contains {type_name}, not floating-point numbers"
             )
         if kind == "truth":
             is_fraction = values != np.floor(values.astype(np.float64))
-            hint = f", no integer; {LIKE_A_SCORE}; grades need gains"
-            self.refuse(is_fraction, f"column {shown(self.name)} holds ", values, hint)
+            hint = f", not an integer; {LIKE_A_SCORE}; grades need gains"
+            self.refuse(is_fraction, f"column {shown(self.name)} contains ", values, hint)
         if kind == "truth" or values.dtype == np.bool_:
             return (values > 0).astype(np.uint8)
         return values
@@ -547,7 +547,7 @@ def named_rows(paths: Sequence[Path], reading: TableReading) -> Iterator[Rows]:
             first = first or columns_of_file
             if columns_of_file._replace(unused=first.unused) != first:
                 columns_read = shown(", ".join(columns_of_file.read))
-                raise ValueError(f"columns {columns_read}, unlike those of {paths[0]}")
+                raise ValueError(f"has columns {columns_read}, unlike {paths[0]}")
             for rows in _batches(file, reading, True, BATCH_BYTES, facts.of_file(path, paths)):
                 glance.refuse(rows)
                 yield rows
@@ -654,7 +654,7 @@ def _numbers_or_nan(column: Any, name: str) -> Floats:
     """Return the numbers in a column, NaN for nulls."""
     pa = import_pyarrow()
     if not _is_number(column.type) and not pa.types.is_null(column.type):
-        raise ValueError(f"column {shown(name)} holds {_type_name(column.type)}, no numbers")
+        raise ValueError(f"column {shown(name)} contains {_type_name(column.type)}, not numbers")
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     return as_numpy(column.cast(pa.float64(), safe=False))
@@ -775,7 +775,7 @@ def _read_row_numbers(instances: Cells) -> Ints:
 def _read_ordered_numbers(instances: Cells, expected: Ints) -> Ints:
     """Return the numbers of rows, or refuse the first that is not the expected one."""
     numbers = instances.ids()
-    hint = ", where lists stand in the order of their rows"
+    hint = ", but lists must be in the order of their rows"
     instances.refuse(numbers != expected, f"{instances.name} ", numbers, hint)
     return numbers
 
@@ -797,7 +797,7 @@ def _read_values(scores: Cells, ptr: Ints, labels: Ints, kind: str) -> NDArray[A
         row = int(np.argmax(differs))
         n_labels = counted(int(sizes[row]), "labels")
         n_values = counted(int(n_scores[row]), "scores")
-        raise ValueError(f"row {scores.first + row}: {n_labels} with {n_values}")
+        raise ValueError(f"row {scores.first + row}: {n_labels}, but {n_values}")
     values = scores.numbers(kind)
     scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
     return values
@@ -867,7 +867,7 @@ def _refuse_other_columns(paths: Sequence[Path], tables: Sequence[ArrowTable]) -
         if (table.columns.lists, table.columns.instance) != (first.lists, first.instance):
             columns = shown(", ".join(table.columns.read))
             raise ValueError(
-                f"{path}: columns {columns}, unlike those of {paths[0]}; expected {EXPECTED}"
+                f"{path}: has columns {columns}, unlike {paths[0]}; expected {EXPECTED}"
             )
 
 

@@ -76,7 +76,7 @@ class CsvRecords(Iterator[Record]):
         try:
             return next(csv.reader(texts, delimiter=self.delimiter, strict=True))
         except csv.Error as error:
-            hint = "a field in quotes must end with one, and have two for each that it holds"
+            hint = "a quoted field must end with a quote, and have two for each quote in it"
             if "new-line" in str(error):  # a carriage return alone
                 hint = "save the file with lines that end in \\n"
             raise ValueError(f"line {number}: {error}; {hint}") from None

@@ -75,11 +75,11 @@ from xmleval.input.rows import BY_KEY, MISSING_WORDS, Origin, RowBatches, Rows, 
 from xmleval.input.writing import WrittenRow, replacing_text, written_rows
 from xmleval.kernels.json_lists import ID, NUMBERS, TEXTS
 
-EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
-EXPECTED_JSON = "an object on each line, labels among its fields"
+EXPECTED = "a line of field names, then documents with labels in a field"
+EXPECTED_JSON = "one JSON object on each line, with labels in a field"
 EXPECTED_RUN = "one JSON object of objects, {instance: {label: relevance or score}}"
 LABEL_SEPARATORS = "|;, "  # any of them may separate the labels in a text
-ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
+ADVICE = 'write the names or ids of the labels that are 1, or label names as ["0", "1"]'
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
 # a list, a dict, a tuple of strings or tuples, or a set or array as Python prints them
 LIST_TEXT = re.compile(
@@ -116,11 +116,11 @@ def _json_record(line: str) -> dict[str, Any] | None:
     try:
         record = parse_json(line)
     except ValueError as error:
-        raise ValueError(f"{shown(line)} is no JSON: {error}") from None
+        raise ValueError(f"{shown(line)} is not JSON: {error}") from None
     if isinstance(record, list):
         raise ValueError(f'{shown(line)} is a list; write it in a field, {{"labels": [...]}}')
     if not isinstance(record, dict):
-        raise ValueError(f"{shown(line)} is no object")
+        raise ValueError(f"{shown(line)} is not an object")
     return record
 
 
@@ -141,9 +141,7 @@ class _DocumentReader:
         self.names = names
         self._kind = kind
         self.facts = Origin(join_option="instance_field")
-        self.facts.how_to_repeat = (
-            "; a file with a row for each label calls the field of labels 'label'"
-        )
+        self.facts.how_to_repeat = "; if each row is a label, call the field of labels 'label'"
 
         def lists_scores(name: str) -> bool:
             """Return whether a field of the first record has several values."""
@@ -166,7 +164,7 @@ class _DocumentReader:
         )
         if are_entries:
             instance = shown(self._columns.instance)
-            self.facts.notes.append(f"a row for each label, as {instance} has one value in several")
+            self.facts.notes.append(f"a row for each label, as values of {instance} repeat")
         self._reader = _RecordReader(self._columns, kind, fields, self.facts)
         self._batches = RowBatches(by_key=self._columns.instance is not None, best_first=True)
         self._glance = VectorGlance(ADVICE)
@@ -312,7 +310,7 @@ class _DocumentReader:
     def close(self) -> None:
         """Refuse files without rows or with unlikely ones, once all are read."""
         if not self._n_rows:
-            raise ValueError("no row in it")
+            raise ValueError("it has no rows")
         self._reader.close()
         self._glance.close()
 
@@ -373,7 +371,9 @@ def _notes_on_fields(columns: TableColumns[str], kind: str, fields: Fields) -> l
 def _notes_on_unread_scores(names: Sequence[str]) -> list[Message]:
     unread = [name for name in names if "score" in name.lower()]
     option = ScanField("score_field")
-    return [Message(f"{shown(name)} not read (", option, " reads scores)") for name in unread]
+    return [
+        Message(f"{shown(name)} is not read (to read scores, give ", option, ")") for name in unread
+    ]
 
 
 class _RecordReader:
@@ -425,10 +425,10 @@ class _RecordReader:
             self._list_columns.add(len(labels), cells)
         if value is not None:
             if values:
-                raise ValueError("labels with scores, and others in a field of scores")
+                raise ValueError("scores are both with the labels and in a field of scores")
             values = self._read_values(record[value], len(labels))
         elif self._kind == "truth" and values:
-            message = f"{shown(label)} has scores, in what should be relevant labels"
+            message = f"{shown(label)} has scores, but relevant labels are expected"
             raise ValueError(f"{message}; grades need gains")
         if keeps_values(self._kind) and not values:
             values = [1.0] * len(labels)
@@ -438,7 +438,7 @@ class _RecordReader:
         """Return the scores or judgements in a cell, or refuse another number of them."""
         values = numbers_of(cell, self._kind)
         if len(values) != n_labels:
-            raise ValueError(f"{counted(n_labels, 'labels')} with {counted(len(values), 'scores')}")
+            raise ValueError(f"{counted(n_labels, 'labels')}, but {counted(len(values), 'scores')}")
         return values
 
     def _labels(self, cell: object) -> Labels:
@@ -460,9 +460,11 @@ class _RecordReader:
         if separator is None:
             mark = next((mark for mark in LABEL_SEPARATORS if mark in text), None)
             if mark is not None:
-                message = f"{shown(text)} may be one label or several; "
+                message = f"{shown(text)} may be one label or several; give "
                 option = ScanField("separator", shown(mark))
-                raise ValueError(Message(message, option, " cuts it, another one does not"))
+                raise ValueError(
+                    Message(message, option, " for several, or another separator for one")
+                )
             parts = [text]
         elif separator == " ":
             return split_words(text)
@@ -538,9 +540,7 @@ def _naming_score_field() -> Iterator[None]:
         if error.column is None:
             raise
         field = ScanField("score_field", str(error.column))
-        raise ValueError(
-            Message(f"{error}; ", field, " takes it for them, or leave it out")
-        ) from None
+        raise ValueError(Message(f"{error}; ", field, " if it does, or leave it out")) from None
 
 
 def parsed(text: str) -> object:
@@ -553,7 +553,7 @@ def parsed(text: str) -> object:
     with contextlib.suppress(SyntaxError, RecursionError, MemoryError):
         if PRINTED_TEXT.fullmatch(text):
             return _evaluate_printed(ast.parse(text, mode="eval").body)
-    raise ValueError(f"{shown(text)} is no list of labels in JSON or Python")
+    raise ValueError(f"{shown(text)} is not a list of labels in JSON or Python")
 
 
 def _evaluate_printed(node: ast.expr) -> object:
@@ -582,7 +582,7 @@ def labels_of(value: object) -> Labels:
         # equal scores rank by name, others in the order of the dict
         pairs: list[Any] = sorted(value.items(), reverse=True)
     elif not isinstance(value, list):
-        raise ValueError(f"{_describe_json(value)} is no list of labels")
+        raise ValueError(f"{_describe_json(value)} is not a list of labels")
     elif not value or not isinstance(value[0], list | dict):
         return label_names(value), None
     else:
@@ -614,7 +614,8 @@ def _read_pair(item: object) -> Sequence[Any]:
             if name in item:
                 return item[name], item["score"]
     raise ValueError(
-        f'{_describe_json(item)} is no label with a score, such as {{"label": "a", "score": 0.5}}'
+        f"{_describe_json(item)} is not a label with a score, "
+        'such as {"label": "a", "score": 0.5}'
     )
 
 
@@ -625,18 +626,18 @@ def label_names(items: list[Any]) -> list[str]:
     return [*map(name_of, items)]
 
 
-def name_of(item: object, noun: str = "label") -> str:
+def name_of(item: object, noun: str = "a label") -> str:
     """Return a name of JSON, an integer as its digits."""
     if type(item) is str:
         return item.strip(ASCII_BLANKS)
     if type(item) is int:
         return str(item)
-    raise ValueError(f"{_describe_json(item)} is no {noun}")
+    raise ValueError(f"{_describe_json(item)} is not {noun}")
 
 
 def id_of(item: object) -> str:
     """Return the name of a row, or refuse an empty one."""
-    key = name_of(item, "id")
+    key = name_of(item, "an id")
     if not key:
         raise ValueError("an id is empty")
     return key
@@ -646,10 +647,10 @@ def number_of(value: object, kind: str = "scores") -> float:
     """Return a number of JSON or text; only judgements may be true or false, a truth's integers."""
     number = _read_number(value, kind)
     if number is None or number != number:
-        noun = "relevance, an integer" if kind == "truth" else "score"
-        raise ValueError(f"{_describe_json(value)} is no {noun}")
+        noun = "an integer relevance" if kind == "truth" else "a score"
+        raise ValueError(f"{_describe_json(value)} is not {noun}")
     if kind == "truth" and not (number.is_integer() and abs(number) < MOST_RELEVANCE):
-        raise ValueError(f"{number} is no relevance, an integer; {LIKE_A_SCORE}; grades need gains")
+        raise ValueError(f"relevance {number} is not an integer; {LIKE_A_SCORE}; grades need gains")
     return number
 
 
@@ -712,15 +713,15 @@ def _run_entries(path: Path, kind: str) -> Iterator[tuple[str, list[str], list[f
     try:
         objects = parse_json(read_at_once(path).decode())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"no JSON: {error}") from None
+        raise ValueError(f"not JSON: {error}") from None
     if not isinstance(objects, dict):
         hint = ""
         if isinstance(objects, list):
-            hint = "; of a list of documents, write one a line (.jsonl)"
+            hint = "; write a list of documents one per line (.jsonl)"
         raise ValueError(f"a JSON {type(objects).__name__}{hint}")
     for place, (row, labels) in enumerate(objects.items()):
         if not isinstance(labels, dict):
-            raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is no object")
+            raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is not an object")
         try:
             yield row, [*labels], [number_of(value, kind) for value in labels.values()], place
         except ValueError as error:
@@ -731,7 +732,7 @@ def _refuse_bare_objects(number: int, record: dict[str, Any]) -> None:
     """Refuse an object that belongs in a field, or that is a row of one object of all rows."""
     kinds = {*map(type, record.values())}
     if kinds and kinds <= {int, float}:
-        text = 'labels with scores alone; write them in a field, {"labels": {...}}'
+        text = 'only labels with scores; write them in a field, {"labels": {...}}'
         raise ValueError(f"line {number}: {text}")
     if kinds == {dict}:
         raise ValueError(f"line {number}: rows by name; write one object of all rows (NAME.json)")
@@ -794,7 +795,7 @@ def _refuse_name(name: str, noun: str) -> None:
     if not name:
         fault = "is empty"
     elif name != name.strip():
-        fault = "has a blank at an end"
+        fault = "begins or ends with a blank"
     if fault:
         text = f"{noun} {shown(name)} {fault}, which CSV and JSON Lines do not keep; rename it"
         raise InputError(f"{noun}_names", text)
@@ -834,7 +835,7 @@ class _TextFiles:
                 elif self.records is csv_rows and {*names} != {*reader.names}:
                     fields_of_first = _shown_names([*reader.names])
                     raise ValueError(
-                        f"fields {_shown_names(names)}, not {fields_of_first} of {paths[0]}"
+                        f"has fields {_shown_names(names)}, but {paths[0]} has {fields_of_first}"
                     )
             origin = reader.facts.of_file(path, paths)
             if isinstance(reader, LabelColumnsReader):

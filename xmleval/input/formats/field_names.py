@@ -67,9 +67,9 @@ def choose_fields(
             note for note in notes_on_numbered(columns, kind) if note not in facts.notes
         ]
     elif fields.beside_truth and chosen.label is None and not named_as([columns.label], PRED):
-        message = f"the labels in {shown(columns.label)} are the truth's; "
+        message = f"{shown(columns.label)} has the labels of the truth; give "
         option = ScanField("scores_label_field")
-        raise ColumnsError(Message(message, option, " names the predicted ones"))
+        raise ColumnsError(Message(message, option, ", the field of predicted labels"))
     if is_scores:
         return columns
     return _with_judgements(columns, names, fields, facts)
@@ -134,4 +134,4 @@ def _naming_fields(kind: str) -> list[object]:
     label = ScanField("scores_label_field" if kind == "scores" else "label_field")
     score = ScanField("score_field")
     instance = ScanField("instance_field")
-    return [label, ", ", score, " and ", instance, " name them"]
+    return ["name the column with ", label, ", ", score, " or ", instance]

@@ -169,7 +169,7 @@ class Format:
             content = expected = "scores"
         if content not in self.holds:
             raise ValueError(
-                f"{path}: a {self.title} holds no {content}; expected a file of {expected}"
+                f"{path}: a {self.title} cannot contain {content}; expected a file of {expected}"
             )
 
 

@@ -29,7 +29,7 @@ def installed_formats() -> tuple[Format, ...]:
     forms = list[Format]()
     for name, form in load_installed(ENTRY_POINTS).items():
         if not isinstance(form, Format):
-            raise ValueError(f"entry point {name} of {ENTRY_POINTS} is no Format")
+            raise ValueError(f"entry point {name} of {ENTRY_POINTS} is not a Format")
         if form.name in BY_NAME:
             text = f"xmleval has a format {form.name}; take another name"
             raise ValueError(f"entry point {name} of {ENTRY_POINTS}: {text}")
@@ -62,7 +62,7 @@ def format_known_as(name: str) -> Format:
     """Return the format of a name, or refuse one that no package installed here offers."""
     form = format_named(name)
     if form is None:
-        raise ValueError(f"format {name}: no package that is installed here offers it")
+        raise ValueError(f"format {name}: no installed package offers it")
     return form
 
 

@@ -32,11 +32,12 @@ from xmleval.input.sets import hints_of_value
 
 EXPECTED = "a table with a column for each label, and a row for each instance"
 CELL_BYTES = 32  # of memory for a cell until it is matched
-REPEATED = "; expected one row for each; a row for each label has a column 'label' or 'doc_id'"
+REPEATED = "; give each instance one row; a row per label needs a column 'label' or 'doc_id'"
 PICKS_LABELS = (
-    " picks the columns that are labels, and ",
+    "choose the columns of labels with ",
+    Keyword("labels"),
+    ", and the column of row ids with ",
     ScanField("instance_field"),
-    " that of the ids of rows",
 )
 IsNumber = Callable[[str], bool | None]
 Sample = Callable[[], Iterable[Sequence[object]]]
@@ -103,7 +104,7 @@ def choose_label_columns(
     elif instance is not None and fields.id is None:
         notes.append(f"ids in {shown(instance)}")
     for name in left_out:
-        notes.append(f"column {shown(name)} is left out, as an index that pandas wrote")
+        notes.append(f"column {shown(name)} is ignored, as it is an index that pandas wrote")
     joining = list[str]()
     if instance is None:
         joining = [name for name in names if name not in (*labels, *left_out)]
@@ -184,15 +185,14 @@ def _refuse_texts(labels: Iterable[str], is_number: IsNumber) -> None:
     """Refuse a column of labels without numbers."""
     for name in labels:
         if is_number(name) is False:
-            text = f"column {shown(name)} holds no numbers; "
-            raise ColumnsError(Message(text, Keyword("labels"), *PICKS_LABELS))
+            raise ColumnsError(Message(f"column {shown(name)} has no numbers; ", *PICKS_LABELS))
 
 
 def _how_to_read(kind: str, user: str, item: str) -> Message:
     """Return the options that read columns of users and items."""
     label = "scores_label_field" if kind == "scores" else "label_field"
     options = ScanField("instance_field", user), ", ", ScanField(label, item)
-    return Message(*options, " and ", ScanField("score_field"), " read them")
+    return Message("read them with ", *options, " and ", ScanField("score_field"))
 
 
 @dataclass
@@ -271,8 +271,8 @@ class LabelColumnsReader:
             cell = record[name]
             number = np.nan if is_blank(cell) else number_of(cell)
             if number is None:
-                text = f"column {shown(name)} holds {shown(cell)}, no number; "
-                raise ValueError(Message(text, Keyword("labels"), *PICKS_LABELS))
+                text = f"column {shown(name)} has {shown(cell)}, not a number; "
+                raise ValueError(Message(text, *PICKS_LABELS))
             numbers.append(number)
         for name in self.columns.joining:
             self.facts.columns[name] += hashed([record[name]])
@@ -283,10 +283,10 @@ class LabelColumnsReader:
         """Refuse a record that lacks a field of the first one, or has another field."""
         for name in self.names:
             if name not in record:
-                hint = 'write labels with scores alone in a field, {"labels": {...}}'
+                hint = 'write labels with scores in a field, {"labels": {...}}'
                 raise ValueError(f"no field {shown(name)}, as in the first line; {hint}")
         name = next(name for name in record if name not in self._fields)
-        raise ValueError(f"field {shown(name)} is not one of the first line; write it there, too")
+        raise ValueError(f"field {shown(name)} is not in the first line; write it there, too")
 
     def rows(self, cells: Floats, keys: Sequence[str] | None, places: Ints, origin: Origin) -> Rows:
         """Return the rows of cells, (n, n_labels), of a truth without zeros; refuse a wrong one."""
@@ -318,8 +318,8 @@ class LabelColumnsReader:
         value = float(cells[row, column])
         if kind != "scores" and np.isnan(value):
             reason = Message(
-                "the cell is empty; give 0 where the label is not relevant; ",
-                "where nobody judged it, evaluate takes ",
+                "the cell is empty; give 0 if the label is not relevant; ",
+                "if nobody judged it, evaluate with ",
                 Keyword("unjudged", '"nan"'),
             )
         elif kind == "truth":
@@ -336,4 +336,4 @@ class LabelColumnsReader:
         name = self.columns.labels[column]
         if self.columns.instance is not None or name != self.names[0] or value != value // 1:
             return []
-        return ["; if it holds ids, ", ScanField("instance_field", name), " reads them"]
+        return ["; if it has ids, give ", ScanField("instance_field", name)]

@@ -46,21 +46,16 @@ from xmleval.kernels.parsing import (
 SCORES = "'rows labels' above lines of 'label:score ...'"
 TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES
 SVMLIGHT_LINES = "lines of 'label,label feature:value ...'"
-WITHOUT_HEADER = (
-    "; of labels alone, --input-format lines or NAME.lines; of TREC's lines, --input-format "
-)
+WITHOUT_HEADER = "; for labels only, give --input-format lines; for TREC's lines, --input-format "
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?\n?")
 HEADER_BYTES = 1024
 MOST_DIGITS = 15  # of a label id, so that it is far within an int64
-ADVICE = "write the ids of the ones"
+ADVICE = "write the ids of the labels that are 1"
 BLANKS = re.compile(rb"[ \t]+")
 UP_TO_BLANK = re.compile(rb"[^ \t\n]+?(?=[ \t\n]|\r\n)")
 LABEL = re.compile(rb"(0|[1-9]\d*)(?:\.0*)?")
 CODE = re.compile(rb"0\d+(?:\.0*)?")
-CODES = (
-    "has a leading zero, as codes have; "
-    "ids are whole numbers, and NAME.lines and .csv may hold names"
-)
+CODES = "has a leading zero, as codes have; ids are whole numbers; give names as NAME.lines or .csv"
 FEATURE = re.compile(rb"\d[\d.+a-z-]*(?<=\d):[\d.+a-z-]+", re.IGNORECASE)
 ENTRY = re.compile(rb"\d+:" + DECIMAL.encode(), re.IGNORECASE)
 LABELS = "labels of a row on each line: ids, names, '__label__name ...', or 'label:score ...'"
@@ -113,7 +108,9 @@ def _parse_header(first: bytes, kind: str) -> list[int]:
         raise ValueError(f"line 1: {line} is not a header of two or three integers")
     sizes = [int(size) for size in header.groups() if size is not None]
     if len(sizes) == 3 and kind == "scores":
-        raise ValueError(f"line 1: header {line} of three integers, as above labels with features")
+        raise ValueError(
+            f"line 1: header {line} has three integers, as in files of labels with features"
+        )
     return sizes
 
 
@@ -132,7 +129,7 @@ def svmlight_pieces(path: Path, kind: str) -> Pieces:
                 n_read += rows.n_rows
                 yield rows
             if not n_read:
-                raise ValueError("no row in it")
+                raise ValueError("it has no rows")
 
     return Pieces(None, None, read)
 

@@ -188,7 +188,7 @@ def qrels_pieces(paths: Sequence[Path], kind: str) -> Pieces:
     for first in islice(read(), 1):
         for name in (*(first.keys or ()), *(first.names or ())):
             if not ID.fullmatch(name):
-                return with_names(path, f"{shown(name)} is no number")
+                return with_names(path, f"{shown(name)} is not a number")
     with memory_limit().lent():
         named = read_named(str(path), read, kind, None)
     rows = _as_numbers(named.row_names)
@@ -284,7 +284,7 @@ def _name_of(names: OptionalNames, number: int, kind: str) -> str:
         raise ValueError(f"{kind}_names has {len(names)} names; {kind} {number} has none")
     name = names[number]
     if split_words(name) != [name]:
-        message = f"{shown(name)} is not one word, as TREC's files need"
+        message = f"{shown(name)} is not one word, which TREC files need"
         raise InputError(f"{kind}_names", message)
     return name
 

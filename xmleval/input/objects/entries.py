@@ -334,5 +334,5 @@ def require_scores(argument: str, entries: NamedEntries, purpose: str) -> Cells:
     if values is not None:
         return np.asarray(values)
     if entries.rows.labels.size:
-        raise InputError(argument, f"has no scores, which {purpose} are made of")
+        raise InputError(argument, f"has no scores to make {purpose} of")
     return np.empty(0)

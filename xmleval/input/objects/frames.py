@@ -114,7 +114,7 @@ class FramePart:
 
 
 def _origin(frame: Frame, id_column: Hashable, columns: list[Hashable]) -> Origin:
-    how_to_join = "rename it to 'instance' where it names the rows, or bring them in the same order"
+    how_to_join = "rename it to 'instance' to match rows by it, or sort the rows"
     return Origin(
         "row",
         columns=dict.fromkeys(columns),
@@ -217,7 +217,7 @@ def _read_long_rows(frame: Frame, argument: str, columns: TableColumns[Hashable]
     if columns.value is not None:
         values = frame.matrix([columns.value])[:, 0]
         if values.dtype.kind not in "biuf":
-            raise InputError(argument, f"column {columns.value!r} holds no numbers")
+            raise InputError(argument, f"column {columns.value!r} has no numbers")
     origin = Origin("row", notes, counter=counter)
     rows = Rows(keys, BY_KEY, ptr, ids, names, values, is_long=True, origin=origin)
     return rows.without_empty_names()
@@ -277,7 +277,9 @@ def from_df(
     """
     table = open_frame("frame", frame)
     if table is None:
-        raise InputError("frame", f"{type(frame).__name__} is no frame of pandas, polars or Arrow")
+        raise InputError(
+            "frame", f"{type(frame).__name__} is not a frame of pandas, polars or Arrow"
+        )
     chosen = ChosenColumns(instance, label, score)
     with _naming_options("frame"):
         try:
@@ -342,10 +344,10 @@ def _not_lists_error(frame: Frame, argument: str, column: Hashable) -> InputErro
     """Return the error about a column of labels that are texts or other values, not lists."""
     value = next((value for value in frame.values(column) if not is_missing(value)), None)
     if not isinstance(value, str):
-        return InputError(argument, f"column {column!r} holds no lists, but {type(value).__name__}")
-    text = f"column {shown(column)} holds text such as {shown(value)}, not lists; "
+        return InputError(argument, f"column {column!r} has {type(value).__name__}, not lists")
+    text = f"column {shown(column)} has text such as {shown(value)}, not lists; "
     if value.strip().startswith(("[", "{", "(")):
-        return InputError(argument, f"{text}make lists of it, as json.loads or ast.literal_eval do")
+        return InputError(argument, f"{text}convert it with json.loads or ast.literal_eval")
     return InputError(
         argument, f"{text}split it into lists, or make a list of each label: [{shown(value)}]"
     )
@@ -354,7 +356,7 @@ def _not_lists_error(frame: Frame, argument: str, column: Hashable) -> InputErro
 @contextlib.contextmanager
 def _naming_options(argument: str) -> Iterator[None]:
     """Name the function that names columns, in errors about columns that are not decided."""
-    how = "xmleval.from_df(df, instance=..., label=..., score=...) names them"
+    how = "name the column with xmleval.from_df(df, instance=..., label=..., score=...)"
     try:
         yield
     except DecidingColumnError as error:
@@ -568,13 +570,13 @@ def _refuse_key_twice(argument: str, name: Hashable, values: list[Any]) -> None:
     distinct = {*values}
     if len(distinct) < len(values) and not distinct <= {0, 1}:
         twice = next(value for n, value in enumerate(values) if value in values[:n])
-        hint = "expected a row for each; labels= says which columns are labels"
+        hint = "expected one row for each; give labels=, the columns that are labels"
         raise InputError(argument, f"column {shown(name)} has {shown(twice)} in two rows; {hint}")
 
 
 def _how_to_read(user: str, item: str) -> str:
     """Return the code that reads columns of users and items."""
-    return f"xmleval.from_df(df, instance={user!r}, label={item!r}, score=...) reads them"
+    return f"read them with xmleval.from_df(df, instance={user!r}, label={item!r}, score=...)"
 
 
 def _read_wide_rows(
@@ -597,16 +599,17 @@ def _read_wide_rows(
     picked = [name for name in names if name in label_columns]
     if not picked:
         raise InputError(
-            argument, f"no label is one of its columns ({', '.join(map(shown, names[:5]))})"
+            argument,
+            f"no column is one of the labels (columns: {', '.join(map(shown, names[:5]))})",
         )
     matrix = frame.matrix(picked)
     if matrix.dtype.kind not in "biuf":
         bad = next(name for name in picked if frame.matrix([name]).dtype.kind not in "biuf")
         hint = (
-            "labels= picks the columns that are labels, "
-            "and xmleval.from_df names those of a long frame"
+            "choose the columns of labels with labels=, "
+            "or name those of a long frame with xmleval.from_df"
         )
-        raise InputError(argument, f"column {shown(bad)} holds no numbers; {hint}")
+        raise InputError(argument, f"column {shown(bad)} has no numbers; {hint}")
     origin = _origin(frame, id_column, [name for name in names if name not in label_columns])
     origin.notes += notes
     rows = _as_rows(argument, matrix)

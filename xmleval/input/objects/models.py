@@ -51,7 +51,7 @@ def models_of(argument: str, value: object) -> Mapping[str, Any] | None:
         if not isinstance(name, str):
             raise InputError(argument, f"{shown(name)} is not the name of a model; give a text")
         if kind_of_value(predictions) != PredictionKind.MODEL:
-            text = f"{shown(first)} has the rows of a model, and {shown(name)} has not"
+            text = f"{shown(first)} has the rows of a model, but {shown(name)} has not"
             hint = "give models as arrays or as dicts by row, or the rows of one model"
             raise InputError(argument, f"{text}; {hint}")
     return value

@@ -25,8 +25,7 @@ PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
 PLAIN_TYPES = frozenset({int, str})  # of labels without scores
 ROW_TYPES = frozenset({list, tuple, dict, set, frozenset})  # of rows that need no conversion
 CLASS_ONE_NOTE = (
-    "y_score: a list as predict_proba returns it; "
-    "the scores of class 1, its second column, are taken"
+    "y_score: read as a list from predict_proba; the scores of class 1, its second column, are used"
 )
 
 
@@ -69,7 +68,8 @@ def _refuse_matrices(argument: str, value: object, rows: Iterable[object]) -> No
     is_model = isinstance(value, Mapping) and isinstance(first, np.ndarray) and first.ndim == 2
     if is_model or is_sparse(first):
         message = (
-            f"a {type(first).__name__} is no list of labels; `xmleval.compare` takes models by name"
+            f"a {type(first).__name__} is not a list of labels; "
+            "`xmleval.compare` takes models by name"
         )
         raise InputError(argument, message, row=0)
 
@@ -83,7 +83,7 @@ def _refuse_levels(argument: str, series: Any) -> None:
                 levels[n] = f"level_{n}"
         names = f"instance={levels[0]!r}, label={levels[1]!r}, score='value'"
         frame = f"xmleval.from_df({argument}.reset_index(name='value'), {names})"
-        raise InputError(argument, f"a series with an index of rows and labels; give {frame}")
+        raise InputError(argument, f"is a series with an index of rows and labels; give {frame}")
 
 
 def _find_rows(
@@ -92,7 +92,7 @@ def _find_rows(
     """Return the rows of a dict, a list or a column, else None; their keys, and the match."""
     if isinstance(value, Mapping):
         if isinstance(value, NpzFile):
-            message = f"an archive of arrays ({', '.join(value)}); give its name, or one of them"
+            message = f"is an archive of arrays ({', '.join(value)}); give its path, or one array"
             raise InputError(argument, message)
         return _as_python_values([*value.values()]), [*value], BY_KEY
     if isinstance(value, np.ndarray):
@@ -148,7 +148,7 @@ def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
         if array.shape[1] == 1:
             return read_rows(argument, array[:, 0])
         raise InputError(
-            argument, f"its cells hold lists; give the column of them, as {argument}[:, 0]"
+            argument, f"its cells are lists; give the column of lists, as {argument}[:, 0]"
         )
     cells = chain.from_iterable(rows)
     if not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
@@ -180,8 +180,8 @@ def read_pair(argument: str, pair: Pair) -> Rows | None:
         rows = flat_rows(argument, labels.rows, scores.rows)
     if not are_names and rows.values is not None and rows.values.dtype.kind in "iu":
         message = (
-            "two lists of integers that can both be labels; "
-            "give the scores as floating-point numbers"
+            "both lists of the pair are integers, so it is not clear which has the labels; "
+            "convert the scores to floats"
         )
         raise InputError(argument, message)
     return rows._replace(keys=keys, match=None if keys is None else BY_INDEX)
@@ -209,7 +209,7 @@ def _pair_members(argument: str, pair: Pair) -> list[_PairMember]:
         raise InputError(argument, NO_PAIR.format(len(pair)))
     members = [_pair_member(argument, member) for member in pair]
     if all(member.rows and isinstance(member.rows[0], str) for member in members):
-        hint = "a tuple holds labels and scores, a list of each for every row; give rows in a list"
+        hint = "a tuple is (labels, scores), with a list of each for every row; give rows in a list"
         raise _not_a_list(argument, 0, pair[0][0], hint)
     return members
 
@@ -251,7 +251,7 @@ def _pair_keys(argument: str, labels: _PairMember, scores: _PairMember) -> list[
         return scores.keys
     if scores.keys is not None and labels.keys != scores.keys:
         raise InputError(
-            argument, "the index of its labels is not that of its scores; give both the same"
+            argument, "its labels and its scores have different indexes; give both the same"
         )
     return labels.keys
 
@@ -395,10 +395,10 @@ def _lists_of_scores(argument: str, scores: Any, n_rows: int) -> Sequence[Any]:
     elif hasattr(scores, "iloc"):
         scores = scores.to_numpy()
     if is_sparse(scores) or getattr(scores, "shape", None) == () or not hasattr(scores, "__len__"):
-        raise InputError(argument, f"{type(scores).__name__} is no list of scores for each row")
+        raise InputError(argument, f"{type(scores).__name__} is not a list of scores for each row")
     if n_rows != len(scores):
         raise InputError(
-            argument, f"{counted(n_rows, 'rows')} of labels with {len(scores)} of scores"
+            argument, f"{counted(n_rows, 'rows')} of labels, but {len(scores)} of scores"
         )
     return _plain_rows([*scores])
 
@@ -452,7 +452,7 @@ def numbered_labels(
     if text:
         expected = f"text, as {shown(labels[0])} is"
     if _is_missing_row(labels[entry]):
-        expected += "; leave it out where it is missing"
+        expected += "; leave out missing labels"
     message = f"label {shown(labels[entry])} is not {expected}"
     raise InputError(argument, message, row=row, value=labels[entry])
 
@@ -488,9 +488,9 @@ def _first_inexact(array: NDArray[Any], values: list[Any]) -> int | None:
 def _field_hint(argument: str, label: object, value: object) -> str:
     """Return a hint on records with fields, whose field names look like labels."""
     if label in HIT_LABELS and isinstance(value, str):
-        return f"; a single label with its score is given as [[hit] for hit in {argument}]"
+        return f"; for a single label with its score, give [[hit] for hit in {argument}]"
     if isinstance(label, str) and isinstance(value, list | tuple | np.ndarray):
-        return f"; of records with lists, give [record[{shown(label)}] for record in {argument}]"
+        return f"; for records with lists, give [record[{shown(label)}] for record in {argument}]"
     return ""
 
 
@@ -502,12 +502,12 @@ def _not_a_list(argument: str, row: int, value: object, hint: str = "") -> Input
     elif isinstance(value, str):
         how = f"split it, or give [{shown(value)}]"
         if value.strip().startswith(("[", "(", "{")):  # a printed list
-            how = "ast.literal_eval makes a list of it"
+            how = "convert it with ast.literal_eval"
         reason = f"text, {reason}; {how}"
     elif _is_missing_row(value):
-        reason = f"{reason}; give [] where there are none, or leave the row out"
+        reason = f"{reason}; give [] if there are none, or leave the row out"
     elif isinstance(value, int | np.integer):
-        reason = f"{reason}; where it is the only one, give [{value}]"
+        reason = f"{reason}; if it is the only label, give [{value}]"
     return InputError(argument, f"{shown(value)} is {reason}", row=row, value=value)
 
 
@@ -567,8 +567,8 @@ def _as_pair_or_array(argument: str, arrays: list[Any]) -> tuple[Any, ...] | Flo
     if are_scores and len(n_rows) == 1 and n_classes <= {1, 2}:
         return class_one_scores(argument, arrays)
     hint = (
-        "concatenate batches of rows (np.concatenate), "
-        "and of predict_proba's classes give the scores of class 1"
+        "join batches of rows with np.concatenate, "
+        "and from predict_proba give the scores of class 1"
     )
     message = f"a list of {len(arrays)} arrays, the first of shape {arrays[0].shape}; {hint}"
     raise InputError(argument, message)

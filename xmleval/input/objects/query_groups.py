@@ -63,7 +63,7 @@ def from_groups(
         raise InputError("sizes", "expected one of sizes and qid, the queries of the values")
     for name, given in (("sizes", sizes), ("qid", qid)):
         if given is not None and not hasattr(given, "__len__"):
-            raise InputError(name, f"{shown(given)} is no list or array; give one")
+            raise InputError(name, f"{shown(given)} is not a list or an array")
     queries: list[Any] | None
     if sizes is not None:
         queries = np.repeat(np.arange(len(sizes)), _check_sizes(sizes, array.size)).tolist()
@@ -91,9 +91,9 @@ def _check_sizes(sizes: object, n_values: int) -> Ints:
     is_bad = array < 1
     if is_bad.any():
         place = int(is_bad.argmax())
-        text = f"{shown(array[place])} at place {place} is no number of labels"
-        raise InputError("sizes", f"{text}; leave a query without labels out")
+        text = f"{shown(array[place])} at place {place} is not a number of labels"
+        raise InputError("sizes", f"{text}; leave out queries without labels")
     if array.sum() != n_values:
-        text = f"add up to {array.sum()}, and there are {counted(n_values, 'values')}"
+        text = f"add up to {array.sum()}, but there are {counted(n_values, 'values')}"
         raise InputError("sizes", f"{text}; give the number of labels of each query")
     return array
