@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from xmleval.base.data_names import DataArgument
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, printable
-from xmleval.input.own_data import DataArgument
 
 FLAGS = {  # spelling of the arguments of functions; a command adds its options
     "y_true": "TRUTH",

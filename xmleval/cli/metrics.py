@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
-from xmleval.cli.options import EACH, Opt, command
 from xmleval.cli.output import program_name, screen, show
-from xmleval.cli.own_measures import import_measure
+from xmleval.cli.own_measures import PLACE, import_measure
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Measure
 from xmleval.metrics.entry_points import defined_measure
 from xmleval.metrics.spec import Spec, parse_spec
@@ -39,19 +38,15 @@ EXAMPLES = {  # options, by what a measure needs
 }
 
 
-OPTIONS = {
-    "own_measures": Opt(
-        str,
-        "MODULE:NAME",
-        "Explain a measure of your own, an `xmleval.Measure` called NAME in a Python module that "
-        "is installed or in this folder.",
-        "--measure",
-        EACH,
-    ),
-}
-
-
-@command({"Options": OPTIONS})
+@click.command()
+@click.option(
+    "--measure",
+    "own_measures",
+    metavar=PLACE,
+    multiple=True,
+    help="Explain a measure of your own, an `xmleval.Measure` called NAME in a Python module that "
+    "is installed or in this folder.",
+)
 @click.argument("name", required=False)
 def metrics(name: str | None, own_measures: tuple[str, ...]) -> None:
     """List every measure and group, or explain the measure or group NAME."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 import click
 
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
+from xmleval.base.data_names import LABEL_DATA, ROW_DATA, DataArgument
 from xmleval.base.errors import InputError
 from xmleval.cli.files import (
     COLUMN_OR_FILE,
@@ -52,7 +53,6 @@ from xmleval.files.output import refuse_ending
 from xmleval.files.remote import as_path
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.known import FORMATS, installed_formats
-from xmleval.input.own_data import LABEL_DATA, ROW_DATA, DataArgument
 from xmleval.input.scan import KEPT, Scan
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.labels.propensity import TrainingLabels

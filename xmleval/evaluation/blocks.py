@@ -9,13 +9,14 @@ import numpy as np
 
 from xmleval.base.arrays import Bytes, Floats, as_score, row_sizes
 from xmleval.base.budget import Resources
+from xmleval.base.data_names import ROW_DATA, DataArgument
 from xmleval.base.errors import ALL_LABELS, Field, InputError, Keyword, Message, other_rows
 from xmleval.evaluation.batch import Batch
 from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.cell_marks import JUDGED
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.label_filter import NO_FILTER, LabelFilter
-from xmleval.input.own_data import ROW_DATA, DataArgument, check_numbers, refuse_other_data
+from xmleval.input.own_data import check_numbers, refuse_other_data
 from xmleval.input.rows import pointer
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows

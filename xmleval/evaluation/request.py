@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 from xmleval.base.budget import MEMORY
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions, gains_to_read
+from xmleval.base.data_names import ROW_DATA, DataArgument, row_data_among
 from xmleval.base.errors import InputError, shown
 from xmleval.base.keywords import refuse_unknown
 from xmleval.files.remote import is_file
@@ -25,7 +26,7 @@ from xmleval.input.objects.records import (
     list_records_of_models,
     table_of_records,
 )
-from xmleval.input.own_data import ROW_DATA, DataArgument, data_by_name, row_data_among
+from xmleval.input.own_data import data_by_name
 from xmleval.input.row_columns import RowColumn, TruthColumn
 from xmleval.labels.propensity import TrainingLabels
 from xmleval.metrics.lists import as_cutoffs, as_names

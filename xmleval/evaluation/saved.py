@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.budget import Resources, limited, machine_limit
+from xmleval.base.data_names import LABEL_DATA
 from xmleval.base.errors import (
     Message,
     UnknownMeasureError,
@@ -23,7 +24,6 @@ from xmleval.evaluation.row_keys import Kept, restored_keys, saved_keys
 from xmleval.evaluation.settings import check_settings, plan_of
 from xmleval.evaluation.spans import Spans
 from xmleval.files.saved import Saved, first_difference
-from xmleval.input.own_data import LABEL_DATA
 from xmleval.input.vectors import Propensity, check_propensity
 from xmleval.labels.datasets import published
 from xmleval.labels.groups import LabelGroups

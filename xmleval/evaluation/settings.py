@@ -12,6 +12,7 @@ import numpy as np
 
 from xmleval.base.arrays import MOST_LABELS, Floats
 from xmleval.base.conventions import Conventions
+from xmleval.base.data_names import LABEL_DATA, ROW_DATA, DataArgument
 from xmleval.base.errors import (
     Field,
     InputError,
@@ -28,14 +29,7 @@ from xmleval.input.cell_marks import JUDGED, UNJUDGED, is_mark, is_truth
 from xmleval.input.label_filter import NAMES, fewer_labels
 from xmleval.input.match import PREDICTIONS
 from xmleval.input.opened import check_labels
-from xmleval.input.own_data import (
-    LABEL_DATA,
-    ROW_DATA,
-    DataArgument,
-    check_numbers,
-    data_by_name,
-    refuse_other_data,
-)
+from xmleval.input.own_data import check_numbers, data_by_name, refuse_other_data
 from xmleval.input.scan import Scan, has_options
 from xmleval.input.vectors import Propensity, read_label_values, sort_by_names
 from xmleval.labels.groups import DECILES, resolve_groups

@@ -12,6 +12,7 @@ import numpy as np
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import PIECE_BYTES, Resources
+from xmleval.base.data_names import LABEL_DATA, DataArgument
 from xmleval.base.errors import InputError, naming_files, positive_integer, shown
 from xmleval.base.notes import Note
 from xmleval.base.numerals import decimal_number, id_number
@@ -22,7 +23,7 @@ from xmleval.evaluation.matched_inputs import MatchedInputs
 from xmleval.evaluation.request import Question, Request, row_fields
 from xmleval.evaluation.settings import file_of
 from xmleval.input.opened import Opened
-from xmleval.input.own_data import LABEL_DATA, DataArgument, data_by_name
+from xmleval.input.own_data import data_by_name
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.plausibility import notes_on_counts
 from xmleval.input.row_columns import ColumnValueError, TruthColumn, is_column, refuse_other_texts

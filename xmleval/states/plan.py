@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Floats
 from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions, gain_from, gains_to_read
+from xmleval.base.data_names import LABEL_DATA
 from xmleval.base.errors import Field, Message
 from xmleval.input.cell_marks import CANDIDATES
 from xmleval.input.label_filter import what_cells_are
-from xmleval.input.own_data import LABEL_DATA
 from xmleval.input.vectors import Propensity
 from xmleval.metrics import TABLE
 from xmleval.metrics.declaration import declaration_of
