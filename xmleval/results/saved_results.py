@@ -252,8 +252,10 @@ def notes_on_unknown(names: Iterable[str]) -> list[str]:
 
 def describe_unknown(name: str) -> Message:
     """Return the message that a measure of a saved result is not known."""
-    text = f"{shown(name)} is not a measure of this version of xmleval; for one of your own: "
-    return Message(text, own_measure("MODULE"))
+    text = f"{shown(name)} is not a measure of this version of xmleval"
+    if "-" not in name:  # which names of own measures have
+        return Message(text)
+    return Message(text, "; for one of your own: ", own_measure("MODULE"))
 
 
 def _is_on_unknown(note: object) -> bool:

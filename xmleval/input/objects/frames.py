@@ -379,7 +379,8 @@ def open_frame(argument: str, value: Any) -> Frame | None:
     if hasattr(value, "column_names") and hasattr(value, "column"):
         return _open_arrow(value)
     is_column = hasattr(value, "to_list") or hasattr(value, "to_pylist")
-    if is_column or not hasattr(value, "__arrow_c_stream__"):
+    is_mapping = isinstance(value, Mapping)  # results, which may be read as Arrow data, too
+    if is_column or is_mapping or not hasattr(value, "__arrow_c_stream__"):
         return None
     try:
         import pyarrow
