@@ -259,3 +259,11 @@ TWO = [MATRIX] * 2
 def test_fuse_refuses_by_argument(predictions: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         fuse(predictions, **options)
+
+
+def test_an_infinite_score_beyond_the_first_rows_is_named_by_its_row() -> None:
+    n_rows = 82_000
+    infinite = np.ones((n_rows, 2))
+    infinite[n_rows - 1, 1] = np.inf
+    with pytest.raises(ValueError, match=f"row {n_rows - 1}: score inf"):
+        xmleval.fuse([infinite, np.ones((n_rows, 2))], "sum")

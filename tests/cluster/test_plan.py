@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.cluster.executors import ShuffledExecutor, count_leaves, job_of, leaf
 from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
 from xmleval.cluster.counting import add_states, call
-from xmleval.cluster.job import opened
+from xmleval.cluster.cutting import cut
+from xmleval.cluster.job import make_job, opened
 from xmleval.evaluation.evaluator import counts_of, saved_of, with_counts
 from xmleval.evaluation.saved import saved_counts
+from xmleval.input.shards import find_inputs, with_fields
+from xmleval.input.text_columns import TextPairs
 from xmleval.thresholds import fit
 
 TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
@@ -140,3 +144,17 @@ def test_job_with_other_propensities_is_another_one() -> None:
         q = first + step * np.arange(5)
         report = count_leaves(new_job("psp@3", inverse_propensity=q), leaves([0, 10, 30])).compute()
         assert dict(report) == dict(evaluate(TRUTH, SCORES, metrics="psp@3", inverse_propensity=q))
+
+
+def test_tasks_of_other_excluded_pairs_have_other_keys(tmp_path: Path) -> None:
+    sp.save_npz(tmp_path / "Y.npz", sp.csr_array(np.eye(4, dtype=np.float32)))
+    (truth,) = with_fields(True, find_inputs("y_true", [tmp_path / "Y.npz"]))
+    job = make_job(Evaluator(["label_cardinality"], n_labels=4), 1 << 24)
+
+    def keys(labels: list[int]) -> list[str]:
+        rows = np.array([0, 1])
+        pairs = TextPairs(tmp_path / "pairs.txt", rows, np.array(labels), np.array([1, 2]))
+        return [task.key for task in cut(job, {"y_true": truth}, pairs={"exclude": pairs})]
+
+    assert keys([0, 1]) == keys([0, 1])
+    assert keys([0, 1]) != keys([2, 3])

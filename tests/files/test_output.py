@@ -17,6 +17,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
+import xmleval
 from tests.commands import process
 from tests.damage import contents
 from tests.made_files import make_scores, make_truth, npy, npz
@@ -219,3 +220,11 @@ def test_replacing_keeps_the_permissions_of_a_file(tmp_path: Path) -> None:
         file.write(b"new")
     assert path.read_text() == "new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_replaced_file_keeps_the_permissions_of_the_group(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    path.write_bytes(b"")
+    path.chmod(0o664)
+    xmleval.write(path, np.eye(2), "scores")
+    assert path.stat().st_mode & 0o777 == 0o664

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
+import xmleval
 from tests.commands import Run
 from xmleval import Evaluator, compare, evaluate, thresholds
 
@@ -345,3 +346,28 @@ def test_mistyped_word_is_refused_with_the_words(argument: str, words: str) -> N
         evaluate(Y, S, metrics="p@1", **mistyped)
     with pytest.raises(FileNotFoundError, match=text):
         thresholds.fit(Y, S, "f1.micro", **mistyped)
+
+
+def test_counts_of_judged_labels_are_those_of_rows_after_a_merge_of_other_labels() -> None:
+    first = xmleval.Evaluator(["p@1"], labels=["a", "b"])
+    first.update({"r1": ["a"]}, {"r1": {"a": 0.5, "b": 0.2}}, judged={"r1": ["a", "b"]})
+    second = xmleval.Evaluator(["p@1"], labels=["c", "a"])
+    second.update({"r2": ["a"]}, {"r2": {"a": 0.5, "c": 0.7}}, judged={"r2": ["a", "c"]})
+    notes = first.merge(second).compute().notes
+    assert any(note.startswith("4 of 6 labels of rows are judged") for note in notes)
+
+
+def test_excluded_labels_are_not_among_judged_ones() -> None:
+    truth = np.array([[1, 0, 0, 1], [0, 1, 0, 0]])
+    scores = np.array([[0.9, 0.8, 0.1, 0.2], [0.1, 0.6, 0.7, 0.2]])
+    judged = np.array([[1, 1, 1, 0], [1, 1, 1, 1]])
+    report = xmleval.evaluate(
+        truth,
+        scores,
+        metrics=["hamming_loss", "accuracy.micro"],
+        decision="threshold0.5",
+        judged=judged,
+        exclude=[(0, 1), (1, 0)],
+    )
+    assert report["hamming_loss"] == pytest.approx((0 / 2 + 1 / 3) / 2)
+    assert report["accuracy.micro"] == pytest.approx(4 / 5)

@@ -15,6 +15,8 @@ import scipy.sparse as sp
 from tests.figures.test_figures import HOSTILE, compared
 from xmleval import Comparison, Conventions, compare, evaluate, label_groups, rank
 from xmleval.base.conventions import CHOICES
+from xmleval.show.page import Section
+from xmleval.show.panels import LinePanel, Series
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -274,3 +276,12 @@ def test_to_html_stays_small_without_figures_and_with_many_labels() -> None:
     text = compare(truth, models, metrics=["p@1", "p@5"], per_label=["p@1"]).to_html()
     assert len(text) < 500_000
     assert "100000 labels" in text[text.index("Each relevant label by both models") - 100_000 :]
+
+
+def test_panels_of_a_figure_share_the_rows_of_numbers() -> None:
+    places = np.arange(1000.0)
+    panels = [LinePanel([Series("m", places, places)], f"panel {n}", "x", "y") for n in range(3)]
+    tables = Section("Curves", panels=panels).numbers
+    assert [table.caption for table in tables] == [
+        f"panel {n} (334 of 1000 rows)" for n in range(3)
+    ]

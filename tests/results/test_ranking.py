@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+import xmleval
 from tests.examples import S, T
 from tests.results.notebooks import page_of, rows_of
 from xmleval import Comparison, Ranking, evaluate, rank
@@ -396,3 +397,11 @@ def test_ranking_has_the_same_ranks_in_every_form() -> None:
     turned = ranking.to_latex(rows="models")
     assert all(" & ".join(column) in turned for column in columns)
     assert max(map(len, ranking.to_text(40).splitlines())) <= 40
+
+
+def test_title_of_several_rankings_counts_all_data_sets() -> None:
+    values = {f"d{n}": {"a": {"p@1": 0.5, "p@3": 0.4}, "b": {"p@1": 0.4}} for n in range(4)}
+    for data_set in ("d0", "d1", "d2"):
+        values[data_set]["b"]["p@3"] = 0.3
+    ranked = xmleval.rank(values, ["p@1", "p@3"], leave_out="data_sets")
+    assert "4 data sets" in str(ranked).splitlines()[0]

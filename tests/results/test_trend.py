@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import xmleval
 from tests.commands import Run, json_of
 from xmleval import Comparison, Evaluator, Report, check, evaluate, trend
 
@@ -226,3 +227,12 @@ def test_trend_does_not_note_measures_with_limits_as_left_out() -> None:
     result = trend(days, min={"r@1": 0.5})
     assert [measure.name for measure in result.measures] == ["p@1", "r@1"]
     assert "left out, as some days lack them: lrap" in result.notes
+
+
+def test_confidence_that_differs_between_days_is_noted() -> None:
+    truth = np.eye(4)
+    days = {
+        day: xmleval.evaluate(truth, truth[::-1], metrics=["p@1"], confidence=level)
+        for day, level in (("mon", 0.9), ("tue", 0.95))
+    }
+    assert "confidence differs: 0.9 (mon), 0.95 (tue)" in xmleval.trend(days).notes

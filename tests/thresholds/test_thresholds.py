@@ -415,3 +415,15 @@ def test_no_label_is_predicted_where_all_scores_are_below_unlisted_ones(scores: 
     truth = np.array([[1, 0, 0], [0, 1, 0]])
     rule = fit(truth, np.array(scores), "f1.micro", conventions="unlisted=0")
     assert rule.decision.value == math.inf
+
+
+def test_a_threshold_does_not_depend_on_the_memory_for_scores() -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        truth = (rng.random((200, 30)) < 0.3).astype(int)
+        scores = np.round(rng.random((200, 30)) + truth * 0.3, 1)
+        found = {
+            fit(truth, scores, "f1.micro", rule="constant", memory=memory).decision.value
+            for memory in ("1GiB", "16kB", "1kB")
+        }
+        assert len(found) == 1
