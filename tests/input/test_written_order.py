@@ -1,6 +1,7 @@
 """Scores that rise along the lists of a file or an object are noted as distances."""
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import xmleval
 from tests.damage import answer
 from tests.input.forms import write_rows
 from tests.made_files import npz, write_lines
@@ -135,3 +137,11 @@ def test_sorted_label_ids_are_not_noted_as_distances() -> None:
     starts = np.arange(0, M * K + 1, K)
     matrix = sp.csr_array((DISTANCES.ravel(), labels, starts), shape=(M, N))
     assert not has_note(TRUE, matrix, metrics="p@1")
+
+
+def test_equal_scores_of_neighbouring_rows_are_no_ties(tmp_path: Path) -> None:
+    lists = np.array([[5, 3], [1, 0]]), np.array([[0.9, 0.5], [0.5, 0.4]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for ending in (".txt", ".npz", ".csv", ".jsonl", ".run"):
+            xmleval.write(tmp_path / f"scores{ending}", lists)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from tests.figures.test_figures import HOSTILE, compared
 from xmleval import Comparison, Conventions, compare, evaluate, label_groups, rank
 from xmleval.base.conventions import CHOICES
+from xmleval.cli.output import describe_run
 from xmleval.show.page import Section
 from xmleval.show.panels import LinePanel, Series
 
@@ -285,3 +286,12 @@ def test_panels_of_a_figure_share_the_rows_of_numbers() -> None:
     assert [table.caption for table in tables] == [
         f"panel {n} (334 of 1000 rows)" for n in range(3)
     ]
+
+
+def test_a_page_says_how_many_files_it_does_not_list(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.txt" for number in range(21)]
+    for path in paths:
+        path.write_text("1 1\n")
+    facts = describe_run(paths)
+    assert sum(head.startswith("SHA") for head in facts) == 20
+    assert facts["More files"] == "1, not listed"
