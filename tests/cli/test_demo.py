@@ -72,7 +72,7 @@ def test_demo_is_saved_to_an_empty_or_earlier_folder(
     assert f"Wrote {len(files)} files to {folder}\n" in text
     assert run(line) == text
     (folder / "mine.txt").touch()
-    for path, message in (folder, "holds 'mine.txt'"), (files[0], "File exists"):
+    for path, message in (folder, "contains 'mine.txt'"), (files[0], "File exists"):
         assert refused(f"demo --save {shlex.quote(str(path))}").startswith(f"{path}: {message}")
 
 

@@ -162,7 +162,7 @@ def test_compare_has_p_values_of_scipy_for_tests_of_rows(
         expected = oracle(a[name][is_defined], b[name][is_defined])
         assert difference.p_value == pytest.approx(expected, abs=tolerance)
         assert difference.n_rows == is_defined.sum() == sum(difference.outcomes or ())
-    assert "as no mean over rows: psp@3, f1.macro@3" in str(comparison)
+    assert "not means over rows: psp@3, f1.macro@3" in str(comparison)
 
 
 def test_compare_leaves_undefined_rows_out_of_the_sums_of_clusters() -> None:
@@ -268,7 +268,7 @@ def test_compare_tests_no_lists_of_different_lengths_by_deeper_measures() -> Non
     assert not math.isnan(shallow.p_value)
     assert math.isnan(deep.p_value)
     assert deep.value > 0
-    note = "so models whose lists differ are not tested for p@5; if none"
+    note = "so models whose lists differ are not tested for p@5; if no list"
     assert note in comparison.notes[-1]
 
 
@@ -316,11 +316,11 @@ def test_compare_counts_lists_without_excluded_labels(
         ({"baseline": "goood"}, "'goood' is not one of the models good, fair; did you mean good?"),
         (
             {"test": "bootstrap"},
-            "test: 'bootstrap' is none of t, randomisation, paired_t, wilcoxon",
+            "test: 'bootstrap' is not one of t, randomisation, paired_t, wilcoxon",
         ),
         ({"models": {**TWO, "b": TWO["fair"] * np.nan}}, "y_score of 'b': row 0: "),
-        ({"metrics": ["label_cardinality"]}, "none of label_cardinality depends on the models"),
-        ({"test": "wilcoxon", "clusters": np.arange(N)}, "'wilcoxon' takes rows that count alike"),
+        ({"metrics": ["label_cardinality"]}, "no measure depends on the models: label_cardinality"),
+        ({"test": "wilcoxon", "clusters": np.arange(N)}, "'wilcoxon' needs independent rows of equal weight"),
         (
             {"test": "paired_t", "sample_weight": np.ones(N)},
             "but sample_weight= says otherwise",
@@ -330,7 +330,7 @@ def test_compare_counts_lists_without_excluded_labels(
         ({"y_pred": {"a": TRUTH, "b": TRUTH}}, "y_pred: has other models (a, b) than good, fair"),
         (
             {"metrics": ["lrap"], "worst": 3},
-            "worst: no measure has values by label: lrap, or a cutoff",
+            "worst: no measure has values by label, or a cutoff",
         ),
     ],
 )

@@ -63,7 +63,7 @@ def diff(
     >>> y_true = np.array([[1, 0, 1], [0, 1, 0]])
     >>> old, new = np.array([[[3, 2, 1], [1, 3, 2]], [[3, 1, 2], [3, 2, 1]]])
     >>> print(diff(y_true, old, new, metric="p@1"))
-    P@1 ↑: 1.0000 (a) -> 0.5000 (b), -0.5000; 0 rows better, 1 worse, 1 as good
+    P@1 ↑: 1.0000 (a) -> 0.5000 (b), -0.5000; 0 rows better, 1 worse, 1 equal
     <BLANKLINE>
     row 1: 1.0000 -> 0.0000, -1.0000
       truth  1
