@@ -177,12 +177,14 @@ def write_trec(path: Path, role: str, records: list[Record]) -> Path:
 
 
 def write_label_table(path: Path, role: str, records: list[Record]) -> Path:
-    """Write a table with a column for each label; each record has all labels, in one order."""
+    """Write a table with a column for each label; each record has all labels, in any order."""
     with path.with_suffix(".csv").open("w", newline="") as file:
         lines = csv.writer(file)
         lines.writerow([*records[0].first_cells, *records[0].labels])
         for record in records:
-            lines.writerow([*record.first_cells.values(), *record.values])
+            values = dict(zip(record.labels, record.values, strict=True))
+            cells = [values[label] for label in records[0].labels]
+            lines.writerow([*record.first_cells.values(), *cells])
     return path.with_suffix(".csv")
 
 

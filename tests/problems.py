@@ -384,6 +384,12 @@ def lacks(problem: Problem, quality: Callable[[Spec], Any]) -> bool:
     return not any(map(quality, problem.specs))
 
 
+def keeps_hits_by_label(spec: Spec) -> bool:
+    """Whether a measure of rankings has values by label, or its state counts hits by label."""
+    has_hits = spec.k is not None and not spec.level
+    return has_hits or spec.state == "label_extremes"
+
+
 # in this order, as a mended combination may lead to the next
 REFUSALS = [
     Refusal(
@@ -441,10 +447,7 @@ IDLE = [
     Refusal(
         f"{PER_LABEL}= needs",
         lambda p: (
-            p.has(PER_LABEL)
-            and not p.scored
-            and not has_sets(p)
-            and lacks(p, lambda spec: spec.k or spec.state == "label_extremes")
+            p.has(PER_LABEL) and not p.scored and not has_sets(p) and lacks(p, keeps_hits_by_label)
         ),
         dropping(PER_LABEL),
     ),

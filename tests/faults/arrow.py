@@ -18,7 +18,11 @@ COLUMNS: list[tuple[dict[str, Any], str, str]] = [
         "truth",
         "columns 'row' and 'instance' may both...",
     ),
-    ({"labels": [[1]], "scores": [[0.5]]}, "truth", "column 'scores' has scores, but relevant labels are expected..."),
+    (
+        {"labels": [[1]], "scores": [[0.5]]},
+        "truth",
+        "column 'scores' has scores, but relevant labels are expected...",
+    ),
     ({"row": [0], "label": [1]}, "scores", "no column 'score' next to 'label'..."),
     ({"labels": [1, 2]}, "truth", "column 'labels' has no lists..."),
     ({"labels": [[0.5]]}, "truth", "column 'labels' contains double, not integers..."),

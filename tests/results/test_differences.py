@@ -320,7 +320,10 @@ def test_compare_counts_lists_without_excluded_labels(
         ),
         ({"models": {**TWO, "b": TWO["fair"] * np.nan}}, "y_score of 'b': row 0: "),
         ({"metrics": ["label_cardinality"]}, "no measure depends on the models: label_cardinality"),
-        ({"test": "wilcoxon", "clusters": np.arange(N)}, "'wilcoxon' needs independent rows of equal weight"),
+        (
+            {"test": "wilcoxon", "clusters": np.arange(N)},
+            "'wilcoxon' needs independent rows of equal weight",
+        ),
         (
             {"test": "paired_t", "sample_weight": np.ones(N)},
             "but sample_weight= says otherwise",
