@@ -21,7 +21,7 @@ COLUMNS: list[tuple[dict[str, Any], str, str]] = [
     (
         {"labels": [[1]], "scores": [[0.5]]},
         "truth",
-        "column 'scores' has scores, but relevant labels are expected...",
+        "column 'scores' has scores, but relevant...",
     ),
     ({"row": [0], "label": [1]}, "scores", "no column 'score' next to 'label'..."),
     ({"labels": [1, 2]}, "truth", "column 'labels' has no lists..."),
