@@ -593,7 +593,7 @@ def test_the_shell_reads_saved_results_with_a_measure(
     assert run(f"check a.json --min kept-third=0.5 {own}")[1].startswith("kept-third 0.25 is below")
     assert "for one of your own: --measure MODULE:NAME" in run("check a.json --min kept-third=1")[1]
     assert "0.2500" in run(f"merge a.npz {own}")[1]
-    assert "import the module that defines it: --measure kept:NAME" in run("merge a.npz")[1]
+    assert "its module defines it: --measure kept:NAME" in run("merge a.npz")[1]
     assert "0.2500" in run(f"trend a.json {own}")[1]
     assert "not shown, as unknown here: kept-third" in run("trend a.json")[1]
     assert "range" in run(f"metrics {own}")[1]

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from xmleval.base.conventions import CHOICES, PRESETS, Conventions
 from xmleval.cli.output import program_name, screen, show
-from xmleval.cli.own_measures import PLACE, import_measure
+from xmleval.cli.own_measures import AT_PLACE, PLACE, import_measure
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Measure
 from xmleval.metrics.entry_points import defined_measure
 from xmleval.metrics.spec import Spec, parse_spec
@@ -44,8 +44,7 @@ EXAMPLES = {  # options, by what a measure needs
     "own_measures",
     metavar=PLACE,
     multiple=True,
-    help="Explain a measure of your own, an `xmleval.Measure` called NAME in a Python module that "
-    "is installed or in this folder.",
+    help=f"Explain a measure of your own, {AT_PLACE}.",
 )
 @click.argument("name", required=False)
 def metrics(name: str | None, own_measures: tuple[str, ...]) -> None:

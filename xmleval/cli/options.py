@@ -32,7 +32,7 @@ from xmleval.cli.files import (
 )
 from xmleval.cli.files import RESULT as RESULT_FILE
 from xmleval.cli.messages import FLAGS
-from xmleval.cli.own_measures import import_measure
+from xmleval.cli.own_measures import AT_PLACE, PLACE, import_measure
 from xmleval.cli.patterns import refuse_predictions
 from xmleval.cli.types import (
     CONVENTIONS,
@@ -373,9 +373,8 @@ MEASURES = {
     "hierarchy": Opt(FILE),
     "measures": Opt(
         str,
-        "MODULE:NAME",
-        "A measure of your own, an `xmleval.Measure` called NAME in a Python module that is "
-        "installed or in this folder. It is computed in addition to --metrics.",
+        PLACE,
+        f"A measure of your own, {AT_PLACE}. It is computed in addition to --metrics.",
         "--measure",
         EACH,
     ),
@@ -396,9 +395,8 @@ MEASURES = {
 KNOWN_MEASURES = {  # of commands that read saved results
     "known_measures": Opt(
         str,
-        "MODULE:NAME",
-        "A measure of your own that the results have, an `xmleval.Measure` called NAME in a "
-        "Python module that is installed or in this folder.",
+        PLACE,
+        f"A measure of your own that the results have, {AT_PLACE}.",
         "--measure",
         EACH,
     ),

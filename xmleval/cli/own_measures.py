@@ -10,6 +10,9 @@ from xmleval.base.errors import InputError, shown
 from xmleval.metrics.measure import Measure
 
 PLACE = "MODULE:NAME"
+AT_PLACE = (  # in the help of options
+    "an `xmleval.Measure` called NAME in a Python module that is installed or in this folder"
+)
 
 
 def import_measure(place: str) -> Measure:

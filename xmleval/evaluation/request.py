@@ -109,11 +109,11 @@ class Data:
 
 def row_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values of rows by argument as fields of `Data`, own data together in one."""
-    row_fields = {argument: values[argument] for argument in ROW_ARGUMENTS if argument in values}
+    by_field = {argument: values[argument] for argument in ROW_ARGUMENTS if argument in values}
     row_data = row_data_among(values)
     if row_data:
-        row_fields[ROW_DATA] = row_data
-    return row_fields
+        by_field[ROW_DATA] = row_data
+    return by_field
 
 
 def cells_of(data: Data) -> dict[str, Any]:

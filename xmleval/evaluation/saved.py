@@ -107,7 +107,7 @@ def _refuse_unknown_measures(modules: Mapping[str, str]) -> None:
     """Refuse measures of users that this process does not know."""
     for name, module in modules.items():
         if defined_measure(name) is None:
-            text = f"measure {shown(name)} is unknown here; import the module that defines it: "
+            text = f"measure {shown(name)} is unknown here; its module defines it: "
             raise UnknownMeasureError(Message(text, own_measure(module)))
 
 

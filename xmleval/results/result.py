@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import (
@@ -423,9 +423,8 @@ class Result(Protocol[AnyRecord]):
         names, lines = self._lines(bounded=False)
         if library == "polars":
             columns = _columns_of(names, lines)
-            types = {name: module.String if name in TEXTS else module.Float64 for name in columns}
-            empty = {name: types[name] for name in columns if not any(_given(columns[name]))}
-            return module.DataFrame(columns, schema_overrides=empty)
+            types = _types_of_empty(columns, text=module.String, number=module.Float64)
+            return module.DataFrame(columns, schema_overrides=types)
         rows = [[math.nan if value is None else value for value in line[1:]] for line in lines]
         index = module.Index([line[0] for line in lines], name=names[0])
         return module.DataFrame(rows, index=index, columns=names[1:])
@@ -433,11 +432,10 @@ class Result(Protocol[AnyRecord]):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the lines of `to_csv` as Arrow data, which ``pyarrow.table`` reads."""
         pyarrow = import_optional("pyarrow", "Arrow data", "arrow")
-        columns = dict[str, Any]()
-        for name, values in _columns_of(*self._lines(bounded=False)).items():
-            of_empty = pyarrow.string() if name in TEXTS else pyarrow.float64()
-            columns[name] = pyarrow.array(values, None if any(_given(values)) else of_empty)
-        return pyarrow.table(columns).__arrow_c_stream__(requested_schema)
+        columns = _columns_of(*self._lines(bounded=False))
+        types = _types_of_empty(columns, text=pyarrow.string(), number=pyarrow.float64())
+        arrays = {name: pyarrow.array(column, types.get(name)) for name, column in columns.items()}
+        return pyarrow.table(arrays).__arrow_c_stream__(requested_schema)
 
     def plot(
         self,
@@ -691,9 +689,13 @@ def _columns_of(names: Sequence[str], lines: Iterable[Sequence[Any]]) -> dict[st
     return columns
 
 
-def _given(values: Iterable[Any]) -> Iterator[bool]:
-    """Yield whether each value is given."""
-    return (value is not None for value in values)
+def _types_of_empty(columns: Mapping[str, list[Any]], text: Any, number: Any) -> dict[str, Any]:
+    """Return the types of the columns without values, which no value tells."""
+    types = dict[str, Any]()
+    for name, column in columns.items():
+        if all(value is None for value in column):
+            types[name] = text if name in TEXTS else number
+    return types
 
 
 def reword(result: AnyResult, say: Callable[[str], str]) -> AnyResult:
