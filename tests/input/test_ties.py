@@ -180,9 +180,8 @@ def n_tied_rows(report: Report) -> int:
     """Return how many rows a note of ties names, 0 without one."""
     n_rows = 0
     for note in map(str, report.notes):
-        if "ties" in note:
-            number, _, _ = note.partition("cutoff: ")[2].partition(";")
-            n_rows += int(number)
+        if "equal scores" in note:
+            n_rows += int(note.rpartition(": ")[2])
     return n_rows
 
 

@@ -1,6 +1,9 @@
 """Values that depend on the order of equal scores: which rows have them; none is starred."""
 
 import itertools
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,12 +27,21 @@ METRICS = [
     "map@all",
     "mrr@all",
     "one_error",
+    "psp@1",
+    "psp@3",
+    "psndcg@3",
 ]
+GRADED = ["p@1", "p@3", "ndcg@1", "ndcg@3", "dcg@3", "ndcg@all", "map@3"]
 BY_DEFINITION = ["auc.samples", "ranking_loss", "lrap", "coverage", "auc.micro"]
 
 
-def values_of_row(order: tuple[int, ...], relevant: set[int]) -> dict[str, float]:
-    """Return the measures of a ranking of one row, from their definitions, in plain Python."""
+def values_of_row(
+    order: tuple[int, ...], relevant: set[int], gains: Sequence[float]
+) -> dict[str, float]:
+    """Return the measures of a ranking of one row, from their definitions, in plain Python.
+
+    The gains of labels are those of propensity-scored measures.
+    """
     hits = [label in relevant for label in order]
     n_relevant = len(relevant)
     precisions = [sum(hits[: i + 1]) / (i + 1) for i, hit in enumerate(hits) if hit]
@@ -39,7 +51,8 @@ def values_of_row(order: tuple[int, ...], relevant: set[int]) -> dict[str, float
         return next((1 / rank for rank in ranks if rank <= k), 0.0)
 
     leading = [precision for precision, rank in zip(precisions, ranks, strict=True) if rank <= 3]
-    gains = [1 / np.log2(1 + rank) for rank in ranks if rank <= 3]
+    discounts = [1 / np.log2(1 + rank) for rank in ranks if rank <= 3]
+    gained = [gains[label] * (label in relevant) for label in order]
     return {
         "p@1": float(hits[0]),
         "one_error": float(hits[0]),
@@ -50,9 +63,29 @@ def values_of_row(order: tuple[int, ...], relevant: set[int]) -> dict[str, float
         "mrr@all": reciprocal(len(order)),
         "map@3": sum(leading),
         "map@all": sum(precisions),
-        "ndcg@3": sum(gains),
+        "ndcg@3": sum(discounts),
         "rprec": sum(hits[:n_relevant]),
+        "psp@1": gained[0],
+        "psp@3": sum(gained[:3]),
+        "psndcg@3": discounted_sum(gained[:3]),
     }
+
+
+def values_of_graded_row(order: tuple[int, ...], grades: Sequence[float]) -> dict[str, float]:
+    """Return measures of a ranking of one row whose labels have grades, but for constants."""
+    relevant = {label for label, grade in enumerate(grades) if grade > 0}
+    gained = [grades[label] for label in order]
+    values = values_of_row(order, relevant, grades)
+    return {name: values[name] for name in ("p@1", "p@3", "map@3")} | {
+        "ndcg@1": gained[0],
+        "ndcg@3": discounted_sum(gained[:3]),
+        "dcg@3": discounted_sum(gained[:3]),
+        "ndcg@all": discounted_sum(gained),
+    }
+
+
+def discounted_sum(gains: Sequence[float]) -> float:
+    return float(sum(gain / np.log2(2 + place) for place, gain in enumerate(gains)))
 
 
 def orders_of(scores: Any) -> Any:
@@ -64,13 +97,15 @@ def orders_of(scores: Any) -> Any:
         yield tuple(itertools.chain(*orders))
 
 
-def count_rows_that_differ(scores: Any, truth: Any) -> dict[str, int]:
-    """Return by measure the number of rows whose value differs between orders of ties."""
-    n_differ = dict.fromkeys(METRICS, 0)
-    for row, relevant in zip(scores, truth, strict=True):
-        labels = {*np.flatnonzero(relevant)}
-        values = [values_of_row(order, labels) for order in orders_of(row)]
-        for name in METRICS:
+def count_rows_that_differ(scores: Any, values_of: Sequence[Any]) -> Counter[str]:
+    """Return by measure the number of rows whose value differs between orders of ties.
+
+    ``values_of`` has a function for each row, which returns the values of an order.
+    """
+    n_differ = Counter[str]()
+    for row, values_of_order in zip(scores, values_of, strict=True):
+        values = [values_of_order(order) for order in orders_of(row)]
+        for name in values[0]:
             distinct = {round(each[name], 9) for each in values}
             n_differ[name] += len(distinct) > 1
     return n_differ
@@ -101,18 +136,59 @@ def test_tied_rows_are_those_whose_values_differ_between_orders(form: str) -> No
     truth = rng.random((40, 5)) < 0.4
     y_true = truth.astype(int)
     y_score = scores_in_form(form, scores)
-    n_differ = count_rows_that_differ(scores, truth)
+    inverse = [1.0, 1.5, 1.5, 4.0, 9.0]
+    relevant = [{*np.flatnonzero(row)} for row in truth]
+    n_differ = count_rows_that_differ(
+        scores, [partial(values_of_row, relevant=labels, gains=inverse) for labels in relevant]
+    )
     n_labelled = np.count_nonzero(truth.any(axis=1))
     names = METRICS
     if form == "sklearn":
         names = [name for name in METRICS if "ndcg" not in name]
     requests = [names, *([name] for name in names)]  # alone: cut to the depth that is read
     for metrics in requests:
-        report = evaluate(y_true, y_score, metrics=metrics, **OPTIONS[form])
+        report = evaluate(
+            y_true, y_score, metrics=metrics, inverse_propensity=np.array(inverse), **OPTIONS[form]
+        )
         expected = {name: n_differ[name] / n_labelled for name in metrics if n_differ[name]}
         assert report.tied_rows == expected
     report = evaluate(y_true, scores, metrics="ndcg@3", conventions="sklearn")
     assert report.tied_rows == {}
+
+
+@pytest.mark.parametrize("form", ["dense", "matrix", "lists"])
+def test_tied_rows_of_grades_are_those_whose_values_differ_between_orders(form: str) -> None:
+    rng = np.random.default_rng(8)
+    scores = rng.integers(1, 4, (40, 5)) / 4
+    grades = rng.choice([0, 0, 1, 2, 3], (40, 5))
+    n_differ = count_rows_that_differ(
+        scores, [partial(values_of_graded_row, grades=row) for row in grades]
+    )
+    assert n_differ["ndcg@1"] > n_differ["p@1"]
+    n_labelled = np.count_nonzero(grades.any(axis=1))
+    y_score = scores_in_form(form, scores)
+    for metrics in (GRADED, *([name] for name in GRADED)):
+        report = evaluate(grades, y_score, metrics=metrics, conventions="gains=linear")
+        expected = {name: n_differ[name] / n_labelled for name in metrics if n_differ[name]}
+        assert report.tied_rows == expected
+
+
+def test_ties_note_counts_rows_in_which_relevant_labels_gain_differently() -> None:
+    # in the last row, one of the two tied labels is relevant
+    y_true = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1]])
+    lists = np.tile([0, 1, 2], (3, 1)), np.tile([2.0, 2.0, 1.0], (3, 1))
+    inverse = np.array([1.0, 2.0, 3.0])
+
+    def note_of(metrics: str) -> str:
+        propensities = {"inverse_propensity": inverse} if "ps" in metrics else {}
+        [note] = evaluate(y_true, lists, metrics=metrics, **propensities).notes
+        return str(note)
+
+    changes = "rows in which the order of equal scores across a cutoff changes values: "
+    assert note_of("p@1") == f"{changes}1"
+    assert note_of("psp@1") == f"{changes}3"
+    assert note_of("p@1,psndcg@3") == f"{changes}1"  # which reads both labels, in either order
+    assert note_of("p@1,psp@1") == f"{changes}3"
 
 
 def problem() -> tuple[Any, dict[str, Any]]:
@@ -256,12 +332,13 @@ def test_compare_finds_no_ties_in_lists_without_scores() -> None:
 def test_tied_rows_do_not_depend_on_batches(tmp_path: Any) -> None:
     truth, models = problem()
     scores = np.round(models["chance"], 1)
-    whole = evaluate(truth, scores, metrics=METRICS)
+    inverse = np.linspace(1, 9, L)
+    whole = evaluate(truth, scores, metrics=METRICS, inverse_propensity=inverse)
     assert whole.tied_rows
     for cuts in ([13, 14, 40], [30], [1, 59]):
         parts = list[Evaluator]()
         for rows in np.split(np.arange(N), cuts):
-            evaluator = Evaluator(METRICS, n_labels=L)
+            evaluator = Evaluator(METRICS, n_labels=L, inverse_propensity=inverse)
             evaluator.update(truth[rows], scores[rows])
             evaluator.save(tmp_path / "state")
             parts.append(Evaluator.load(tmp_path / "state"))

@@ -73,7 +73,7 @@ def marked(a: Any, b: Any, unlisted: float | str = "below") -> tuple[set[str], s
     for title, *cells in rows:
         if any(cell.tail == "best" for cell in cells):
             best.add(title.text)
-    notes = [note for note in both.notes if "ties across a cutoff" not in note]
+    notes = [note for note in both.notes if "across a cutoff" not in note]
     if not notes:
         return best, ""
     assert f"note: {notes[-1]}" in str(both)

@@ -250,7 +250,7 @@ class Message(str):
 
 ALL_LABELS = Message(Keyword("labels"), ", as some predicted labels are unknown")
 # beginning of a note that no warning repeats for every batch
-TIES = "rows with ties across a cutoff: "
+TIES = "rows in which the order of equal scores across a cutoff changes values: "
 RISING = Message(
     "scores rise along every row, and the highest ranks first; give distances with ",
     Keyword("higher_is_better", "False"),

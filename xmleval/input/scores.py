@@ -473,13 +473,14 @@ def _cut(ranking: RankedRows, reading: Reading, in_order: bool = True) -> Ranked
     cut = ranking._replace(
         ptr=head_ptr, labels=heads, scores=head_scores, n_above=n_above, cut_ties=cut_ties
     )
-    if reading.keeps_ties and cut_ties is not None:
-        return _with_cut_ties(cut, cut_ties)
-    return cut
+    return with_cut_ties(cut) if reading.keeps_ties else cut
 
 
-def _with_cut_ties(ranking: RankedRows, cut_ties: Truth) -> RankedRows:
+def with_cut_ties(ranking: RankedRows) -> RankedRows:
     """Return rows with the labels that tie with their last one; all labels have a rank."""
+    cut_ties = ranking.cut_ties
+    if cut_ties is None:
+        return ranking
     heads, head_scores = ranking[1:3]
     assert head_scores is not None
     ptr = ranking.ptr + cut_ties.ptr

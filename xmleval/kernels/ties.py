@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.base.arrays import Bools, Ints, Labels, Scores
+from xmleval.base.arrays import Bools, Floats, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel, kernel_with_work, n_rows
 from xmleval.kernels.matching import index_of
 
@@ -117,39 +117,56 @@ def relevant_among(labels: Labels, truth: Labels) -> int:
 
 
 @kernel
+def gain_alike(labels: Labels, truth: Labels, gains: Floats) -> bool:
+    """Whether the relevant ones among some labels have one gain, as they do where none is given.
+
+    labels : (s,); truth : (t,), increasing; gains : float64 (t,) or (0,)
+    """
+    if gains.size == 0:
+        return True
+    first = -1
+    for label in labels:
+        at = index_of(truth, label)
+        if at < 0:
+            continue
+        if first < 0:
+            first = at
+        elif gains[at] != gains[first]:
+            return False
+    return True
+
+
+@kernel
 def count_tied_rows(
     true_ptr: Ints,
     true_labels: Labels,
+    true_gains: Floats,
     ptr: Ints,
     labels: Labels,
     scores: Scores,
     cutoffs: Ints,
-    cut_ptr: Ints,
-    cut_labels: Labels,
     noted: Bools,
     counts: Ints,
-) -> int:
+    is_noted: Bools,
+) -> None:
     """Count the rows where a measure depends on the order of tied labels, some of them relevant.
 
-    Returned is the number of those whose hits down to any cutoff that is noted do.
-
     true_ptr, true_labels : int64 (n + 1,), (t,), increasing within a row
+    true_gains : float64 (t,), gains of relevant labels; (0,) if all gain the same
     ptr, labels, scores : int64 (n + 1,), (s,), (s,), best first
     cutoffs : int64 (c,), 0 for the number of relevant labels of a row
-    cut_ptr, cut_labels : int64 (n + 1,), (r,), labels that were cut and score as the last entry of
-        their row; cut_ptr is (0,) where there are none
     noted : (c,)
-    counts : int64 (6, c), added to, by cutoff: rows of which hits depend on the order, whether
-        there is any, the rank of the first relevant label, or any rank; and rows of which hits, or
-        ranks, of some of the relevant labels can depend on it
+    counts : int64 (6, c), added to, by cutoff: rows of which hits, or what they gain, depend on the
+        order, whether there is any, the rank of the first relevant label, or any rank; and rows of
+        which hits, or ranks, of some of the relevant labels can depend on it
+    is_noted : (n,), set to True for rows of which hits down to any cutoff that is noted do
     """
-    n_noted = 0
     flags = np.empty(counts.shape, np.bool_)
     for i in range(ptr.size - 1):
         first = ptr[i]
         stop = ptr[i + 1]
         truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
-        n_cut = cut_ptr[i + 1] - cut_ptr[i] if cut_ptr.size else 0
+        gains = true_gains[true_ptr[i] : true_ptr[i + 1]]
         deepest = 0
         for k in cutoffs:
             deepest = max(deepest, k if k > 0 else truth.size)
@@ -161,12 +178,10 @@ def count_tied_rows(
             p += 1
             while p < stop and scores[p] == score:
                 p += 1
-            size = p - start + (n_cut if p == stop else 0)
+            size = p - start
             if size == 1:
                 continue
             n_relevant = relevant_among(labels[start:p], truth)
-            if p == stop and n_cut:
-                n_relevant += relevant_among(cut_labels[cut_ptr[i] : cut_ptr[i + 1]], truth)
             if n_relevant == 0:
                 continue
             if not is_tied:
@@ -174,13 +189,14 @@ def count_tied_rows(
                 is_tied = True
             above = start - first
             is_first = relevant_among(labels[first:start], truth) == 0
+            is_even = n_relevant == size and gain_alike(labels[start:p], truth, gains)
             for c in range(cutoffs.size):
                 k = cutoffs[c] if cutoffs[c] > 0 else truth.size
                 if above >= k:
                     continue
                 flags[5, c] = True
                 flags[4, c] |= k < above + size
-                if n_relevant == size:
+                if is_even:
                     continue
                 flags[3, c] = True
                 flags[2, c] |= is_first
@@ -188,10 +204,7 @@ def count_tied_rows(
                     flags[0, c] = True
                     flags[1, c] |= is_first and size - n_relevant >= k - above
         if is_tied:
-            is_noted = False
             for c in range(cutoffs.size):
-                is_noted |= flags[0, c] and noted[c]
+                is_noted[i] |= flags[0, c] and noted[c]
                 for kind in range(6):
                     counts[kind, c] += flags[kind, c]
-            n_noted += is_noted
-    return n_noted

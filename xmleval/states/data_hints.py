@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Bools, Ints, Scores, row_sizes
+from xmleval.base.arrays import Bools, Floats, Ints, Scores, row_sizes
 from xmleval.base.budget import Resources
 from xmleval.base.errors import ALL_LABELS, RISING, TIES, Field, Keyword, Message, counted
-from xmleval.input.canonical import LEAST_STEPS, RankedRows, RawScores, Truth
+from xmleval.input.canonical import LEAST_STEPS, RankedRows, RawScores
 from xmleval.input.cell_marks import JUDGED, UNJUDGED
 from xmleval.input.plausibility import describe_ids
+from xmleval.input.scores import with_cut_ties
 from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.kernels.ties import count_tied_rows
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec
@@ -40,13 +42,14 @@ COUNTS = (
     "rows",
     "relevant",  # relevant labels of all rows
     "listed",  # entries of all lists
-    "tied",  # rows with equal scores on both sides of a cutoff, at the first level of relevance
+    "tied",  # rows of which hits down to a cutoff depend on the order of equal scores
     "labelled",  # rows with relevant labels
     # rows that lack a score, by the average that reads them: with pairs, and all
     "samples",
     "macro",
     "grades",  # judged labels of a grade above 1
     "ones",  # judged labels of a positive grade up to 1
+    "gaining",  # rows with labels of a positive gain, where a measure reads gains
     "negative",  # rows with scores below 0
     "above_1",  # rows with scores above 1
     "outside",  # predicted labels that are no nodes of a hierarchy
@@ -70,8 +73,20 @@ IF_RELEVANT_ARE_JUDGED = {
 SEVERAL = 2  # labels in a list that has an order
 # as in `Measure.ties`; those of a label group depend on ties between relevant labels, too
 TIE_KINDS = ("hits", "any", "first", "order", "hits of group", "order of group")
+PROPENSITY = "propensity"  # what a relevant label gains in a measure, and "gains" of its grade
 N_RELEVANT = 0  # cutoff at the number of relevant labels of a row
 ALL_RANKS = 1 << 62  # cutoff of the whole ranking
+
+
+class Gain(NamedTuple):
+    """Which labels are relevant for a measure, and what they gain in it.
+
+    level : level of relevance; 0 for that of the conventions
+    kind : "" where all gain the same; PROPENSITY or GAINS where tied relevant labels may differ
+    """
+
+    level: int = 0
+    kind: str = ""
 
 
 class DataHints(State):
@@ -83,11 +98,12 @@ class DataHints(State):
         `look_at_ids`
     ties : kind and cutoff of the ties that each measure depends on, by its name
     cutoffs : int64 (c,), cutoffs of measures and of ``ties``
-    noted : bool (c,), whether rows with ties at the cutoff are counted for the note
+    noted : bool (gains, c), whether rows with ties at the cutoff are counted for the note
     levels : levels of relevance that measures read, ascending; 0 for that of the conventions
+    gains : what relevant labels gain in the measures of ``ties``, each level first
     n_by_level : int64 (levels, 3), numbers of relevant labels, of rows that have any, and of blocks
         with judged labels that are not relevant
-    n_tied : int64 (levels, kinds, c), number of rows that depend on ties
+    n_tied : int64 (gains, kinds, c), number of rows that depend on ties
     deepest_read : length from which lists are long enough, None if measures read them all
     looks_at_grades, looks_at_range : whether grades are counted, and scores outside of 0 to 1
     """
@@ -111,10 +127,13 @@ class DataHints(State):
         read_cutoffs = sorted(filter(None, {*plan.reads.values()}))
         cutoffs = sorted({cutoff for _, cutoff in self.ties.values()})
         self.cutoffs: Ints = np.array(cutoffs, np.int64)
-        self.noted: Bools = np.array([cutoff in read_cutoffs for cutoff in cutoffs], np.bool_)
         self.levels = sorted({spec.level or 0 for spec in plan.all_specs}) or [0]
+        self.gains = _gains_of(plan, self.levels, self.ties)
+        self.noted: Bools = np.array(
+            [np.isin(cutoffs, _cutoffs_of_gain(plan, gain)) for gain in self.gains], np.bool_
+        )
         self.n_by_level: Ints = np.zeros((len(self.levels), 3), np.int64)
-        shape = len(self.levels), len(TIE_KINDS), self.cutoffs.size
+        shape = len(self.gains), len(TIE_KINDS), self.cutoffs.size
         self.n_tied: Ints = np.zeros(shape, np.int64)
         self.deepest_read: int | None = None
         if plan.depth is not None:
@@ -159,6 +178,8 @@ class DataHints(State):
         for place, level in enumerate(self.levels):
             n_by_level[place] += _count_relevant(self._at_level(view, level)) if level else counts
         self.n_by_level = n_by_level
+        if any(gain.kind == GAINS for gain in self.gains):
+            n["gaining"] += int(np.count_nonzero(view.of_gains.n_relevant))
         n["named"] += not block.by_id and view.n_rows > 0
         n["unknown"] += block.unknown
         if block.cells is not None:
@@ -195,14 +216,29 @@ class DataHints(State):
         n["falling"] += raw.falls
         if self.plan.labels is not None and ranking.ordered:
             n["equal"] += ranking.has_ties
-        if self.cutoffs.size and ranking.scores is not None:
-            by_level = [
-                count_tied(self._at_level(view, level), self.cutoffs, self.noted)
-                for level in self.levels
+        if self.cutoffs.size and _may_tie(view):
+            is_noted = np.zeros(view.n_rows, np.bool_)
+            n_tied = [
+                count_tied(*self._with_gains(view, gain), self.cutoffs, noted, is_noted)
+                for gain, noted in zip(self.gains, self.noted, strict=True)
             ]
-            n["tied"] += by_level[0][0]
-            self.n_tied = self.n_tied + np.stack([n_tied for _, n_tied in by_level])
+            n["tied"] += int(np.count_nonzero(is_noted))
+            self.n_tied = self.n_tied + np.stack(n_tied)
         self.lengths = self.lengths.plus(measure_lengths(ranking.ptr, self.deepest_read))
+
+    def _with_gains(self, view: View, gain: Gain) -> tuple[View, Floats]:
+        """Return the rows with the labels that gain something, and what each one gains.
+
+        The gains are empty where all are the same.
+        """
+        if gain.kind == GAINS:
+            graded = view.of_gains
+            return graded, graded.gains
+        at_level = self._at_level(view, gain.level)
+        if gain.kind == PROPENSITY:
+            assert self.plan.propensity is not None
+            return at_level, self.plan.propensity.values[at_level.block.truth.labels]
+        return at_level, np.empty(0)
 
     def merge(self, added: DataHints) -> None:
         """Merge a state of other rows."""
@@ -351,8 +387,7 @@ class DataHints(State):
                 Keyword("y_pred"),
             )
         elif n["tied"]:
-            reason = "their values depend on the order of labels with equal scores"
-            results.notes["ties"] = f"{TIES}{n['tied']}; {reason}"
+            results.notes["ties"] = f"{TIES}{n['tied']}"
         if self.n_tied.any():
             self._add_tied(results)
         if plan.conventions.all_orders and results.tied:
@@ -362,17 +397,23 @@ class DataHints(State):
 
     def _add_tied(self, results: Results) -> None:
         """Add the shares of rows whose values, or the shares of label groups, depend on ties."""
-        level_of = {spec.name: spec.level or 0 for spec in self.plan.all_specs}
+        gain_of = {spec.name: _gain_of(self.plan, spec) for spec in self.plan.all_specs}
         for name, (kind, cutoff) in self.ties.items():
-            level = self.levels.index(level_of.get(name, 0))  # hits by label have none
-            n_labelled = int(self.n_by_level[level, 1])
+            gain = gain_of.get(name, Gain())  # hits by label have none of their own
+            n_labelled = self._count_labelled(gain)
             for key, shares in ((kind, results.tied), (f"{kind} of group", results.tied_shares)):
                 if key not in TIE_KINDS:  # not every kind has one of groups
                     continue
                 place = np.searchsorted(self.cutoffs, cutoff)
-                n_tied = int(self.n_tied[level, TIE_KINDS.index(key), place])
+                n_tied = int(self.n_tied[self.gains.index(gain), TIE_KINDS.index(key), place])
                 if n_tied:
                     shares[name] = n_tied / n_labelled
+
+    def _count_labelled(self, gain: Gain) -> int:
+        """Return the number of rows with labels that gain something."""
+        if gain.kind == GAINS:
+            return self.n["gaining"]
+        return int(self.n_by_level[self.levels.index(gain.level), 1])
 
     def _add_short(self, results: Results) -> None:
         """Add the measures that read cut lists and short ones, and a note on their length."""
@@ -411,7 +452,7 @@ class DataHints(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         lists = np.array([*self.lengths, self.missing, self.highest])
-        ties = self.n_tied.reshape(len(self.levels) * len(TIE_KINDS), self.cutoffs.size)
+        ties = self.n_tied.reshape(len(self.gains) * len(TIE_KINDS), self.cutoffs.size)
         arrays: Arrays = {"counts": np.array([*self.n.values()]), "lists": lists, "ties": ties}
         if self.levels != [0]:
             arrays["levels"] = self.n_by_level
@@ -430,7 +471,7 @@ class DataHints(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n = dict(zip(COUNTS, contents.take("counts", len(COUNTS)).tolist(), strict=True))
-        shape = len(self.levels) * len(TIE_KINDS), self.cutoffs.size
+        shape = len(self.gains) * len(TIE_KINDS), self.cutoffs.size
         ties = contents.take("ties", *shape, high=contents.n_rows)
         self.n_tied = ties.reshape(self.n_tied.shape)
         if self.levels == [0]:
@@ -575,61 +616,71 @@ def _find_tie_end(plan: Plan, spec: Spec) -> tuple[str, int] | None:
     return spec.ties, depth
 
 
-def count_tied(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
-    """Return the numbers of rows whose values depend on the order of equal scores.
+def _gain_of(plan: Plan, spec: Spec) -> Gain:
+    """Return what relevant labels gain in a measure."""
+    if spec.reads_gains and plan.conventions.has_gains:
+        return Gain(kind=GAINS)
+    kind = PROPENSITY if "propensity" in spec.needs else ""
+    return Gain(spec.level or 0, kind)
 
-    They are the number at the noted cutoffs, and those by kind and cutoff; see `count_tied_rows`.
+
+def _gains_of(plan: Plan, levels: Sequence[int], names: Container[str]) -> list[Gain]:
+    """Return what relevant labels gain in the named measures, each level first."""
+    same = [Gain(level) for level in levels]
+    gains = {_gain_of(plan, spec) for spec in plan.all_specs if spec.name in names}
+    return [*same, *sorted(gains.difference(same))]
+
+
+def _cutoffs_of_gain(plan: Plan, gain: Gain) -> list[int]:
+    """Return the cutoffs of the measures in which relevant labels gain so much."""
+    depths = [plan.reads[spec.name] for spec in plan.all_specs if _gain_of(plan, spec) == gain]
+    return [depth for depth in depths if depth]
+
+
+def _may_tie(view: View) -> bool:
+    """Return whether any row may have equal scores."""
+    ranking = view.ranking
+    if ranking.scores is None:
+        return False
+    is_sorted = ranking.ordered and view.unlisted is None
+    return not is_sorted or ranking.cut_ties is not None or ranking.has_ties
+
+
+def count_tied(view: View, gains: Floats, cutoffs: Ints, noted: Bools, is_noted: Bools) -> Ints:
+    """Return the numbers of rows whose values depend on ties, by kind and cutoff.
+
+    gains : float64 (t,), of relevant labels; (0,) if all gain the same
+    is_noted : (n,), set to True for the rows with ties at the noted cutoffs; see `count_tied_rows`
     """
     ranking = view.ranking
-    if ranking.ordered and view.unlisted is None:
-        return _count_tied_in_lists(view, cutoffs, noted)
     counts: Ints = np.zeros((len(TIE_KINDS), cutoffs.size), np.int64)
-    groups = _find_tie_groups(view)
+    if ranking.ordered and view.unlisted is None:
+        ranking = with_cut_ties(ranking)
+        assert ranking.scores is not None
+        lists = ranking.ptr, ranking.labels, ranking.scores
+        count_tied_rows(*view.block.truth[:2], gains, *lists, cutoffs, noted, counts, is_noted)
+        return counts
+    groups = _find_tie_groups(view, gains)
     if groups is None:
-        return 0, counts
-    is_noted = np.zeros(view.n_rows, np.bool_)
+        return counts
     for column, cutoff in enumerate(cutoffs.tolist()):
         k = cutoff or view.n_relevant[groups.rows]
         is_above = groups.above < k
         is_across = is_above & (k < groups.above + groups.size)
         can_miss_all = groups.size - groups.n_relevant >= k - groups.above
         depends = (  # in the order of `TIE_KINDS`
-            is_across & groups.is_mixed,
-            is_across & groups.is_mixed & groups.is_first & can_miss_all,
-            is_above & groups.is_mixed & groups.is_first,
-            is_above & groups.is_mixed,
+            is_across & groups.is_uneven,
+            is_across & groups.is_uneven & groups.is_first & can_miss_all,
+            is_above & groups.is_uneven & groups.is_first,
+            is_above & groups.is_uneven,
             is_across,
             is_above,
         )
         for kind, selected in enumerate(depends):
             counts[kind, column] = np.unique(groups.rows[selected]).size
         if noted[column]:
-            is_noted[groups.rows[is_across & groups.is_mixed]] = True
-    return int(np.count_nonzero(is_noted)), counts
-
-
-def _count_tied_in_lists(view: View, cutoffs: Ints, noted: Bools) -> tuple[int, Ints]:
-    """Return the same numbers for sorted lists whose unlisted labels rank below all."""
-    ranking = view.ranking
-    truth = view.block.truth
-    assert ranking.scores is not None
-    counts: Ints = np.zeros((len(TIE_KINDS), cutoffs.size), np.int64)
-    if ranking.cut_ties is None and not ranking.has_ties:
-        return 0, counts
-    cut_ties = ranking.cut_ties or Truth(np.empty(0, np.int64), truth.labels[:0])
-    n_noted = count_tied_rows(
-        truth.ptr,
-        truth.labels,
-        ranking.ptr,
-        ranking.labels,
-        ranking.scores,
-        cutoffs,
-        cut_ties.ptr,
-        cut_ties.labels,
-        noted,
-        counts,
-    )
-    return n_noted, counts
+            is_noted[groups.rows[is_across & groups.is_uneven]] = True
+    return counts
 
 
 class TieGroups(NamedTuple):
@@ -638,7 +689,7 @@ class TieGroups(NamedTuple):
     rows : int64, row of each group, ascending
     above, size, n_relevant : int64, numbers of labels above, in the group, and relevant in it
     is_first : whether no relevant label of the row is above the group
-    is_mixed : whether some labels of the group are irrelevant
+    is_uneven : whether some labels of the group are irrelevant, or gain more than others
     """
 
     rows: Ints
@@ -646,11 +697,14 @@ class TieGroups(NamedTuple):
     size: Ints
     n_relevant: Ints
     is_first: Bools
-    is_mixed: Bools
+    is_uneven: Bools
 
 
-def _find_tie_groups(view: View) -> TieGroups | None:
-    """Return the tie groups of a view with relevant labels, None if no scores tie."""
+def _find_tie_groups(view: View, gains: Floats) -> TieGroups | None:
+    """Return the tie groups of a view with relevant labels, None if no scores tie.
+
+    gains : float64 (t,), of relevant labels; (0,) if all gain the same
+    """
     above, tied = view.standing
     is_tied = tied > 1
     if not is_tied.any():
@@ -671,9 +725,13 @@ def _find_tie_groups(view: View) -> TieGroups | None:
     is_new_group = (rows[1:] != rows[:-1]) | (above[1:] != above[:-1])
     starts = np.flatnonzero(np.append(True, is_new_group)[: rows.size])
     n_relevant: Ints = np.diff(np.append(starts, rows.size))
-    is_mixed = n_relevant < tied[starts]
+    is_uneven = n_relevant < tied[starts]
+    if gains.size:
+        tied_gains = gains[is_tied][order]
+        least = np.minimum.reduceat(tied_gains, starts)
+        is_uneven |= least < np.maximum.reduceat(tied_gains, starts)
     is_first = above[starts] == highest[rows[starts]]
-    return TieGroups(rows[starts], above[starts], tied[starts], n_relevant, is_first, is_mixed)
+    return TieGroups(rows[starts], above[starts], tied[starts], n_relevant, is_first, is_uneven)
 
 
 STATE = DataHints
