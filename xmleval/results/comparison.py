@@ -614,43 +614,72 @@ class Comparison(Result[Record], Mapping[str, Report]):
 
     def _tie_notes(self, names: Mapping[str, str]) -> list[Footnote]:
         """Return notes on the measures for which ties decide which of two models is better."""
-        pairs_of = defaultdict[tuple[str, bool], list[str]](list)
-        for a, b in self.pairs or combinations(self.reports, 2):
-            measures = self._measures_decided_by_ties((a, b))
-            if measures:
-                decided = self._specs_decided_by_ties(WHOLE, (a, b))
-                has_orders = any(spec.metric.has_orders for spec in decided)
-                pairs_of[measures, has_orders].append(f"{names[a]} and {names[b]}")
+        pairs_of = defaultdict[tuple[str, bool, bool], list[str]](list)
+        for pair in self.pairs or combinations(self.reports, 2):
+            a, b = pair
+            for are_bounds_known in (True, False):
+                specs_at = self._specs_decided_by_ties(pair, are_bounds_known)
+                has_orders = any(spec.metric.has_orders for spec in specs_at[WHOLE])
+                measures = self._describe_decided(specs_at)
+                pairs_of[measures, has_orders, are_bounds_known].append(
+                    f"{names[a]} and {names[b]}"
+                )
         notes = list[Footnote]()
-        for (measures, has_orders), pairs in pairs_of.items():
+        for (measures, has_orders, are_bounds_known), pairs in pairs_of.items():
+            if not measures:
+                continue
             consequence = "tested" if self.test else "marked as better"
-            text = f", so it is not {consequence} for {measures}"
-            notes.append(Footnote(describe_decided(shown_names(pairs), has_orders, text)))
+            note = describe_decided(
+                shown_names(pairs),
+                has_orders,
+                f", so it is not {consequence} for {measures}",
+                are_bounds_known=are_bounds_known,
+            )
+            notes.append(Footnote(note))
         return notes
 
-    def _measures_decided_by_ties(self, pair: tuple[str, str]) -> str:
-        """Return the measures and shares of two models that ties decide, as text."""
-        specs_at = {
-            place: self._specs_decided_by_ties(place, pair) for place in self._compared_places()
+    def _specs_decided_by_ties(
+        self, pair: tuple[str, str], are_bounds_known: bool
+    ) -> dict[Place, list[Spec]]:
+        """Return the measures for which ties decide which of two models is better, by place.
+
+        They are those whose bounds over orders show that, or else those with many ties. Shares of
+        groups are those of other measures.
+        """
+        decided = {
+            place: [
+                spec
+                for spec in self._specs_of(place)
+                if self._fairness.are_decided_by_ties(place, spec, pair)
+            ]
+            for place in (*self._compared_places(), self._place_of_shares())
+            if place is not None
         }
-        texts = [grouped_measures(specs_at), self._tied_shares(pair, specs_at[WHOLE])]
+        for place, specs in decided.items():
+            if place[0] == "shares":
+                decided[place] = [spec for spec in specs if spec not in decided[WHOLE]]
+        return {
+            place: [
+                spec
+                for spec in specs
+                if self._fairness.are_bounds_known(place, spec, pair) == are_bounds_known
+            ]
+            for place, specs in decided.items()
+        }
+
+    def _describe_decided(self, specs_at: Mapping[Place, Sequence[Spec]]) -> str:
+        """Return the measures and shares that ties decide as text."""
+        shares = list[str]()
+        measures_at = dict[Place, Sequence[Spec]]()
+        for place, specs in specs_at.items():
+            if place[0] == "shares":
+                shares += map(str, specs)
+            else:
+                measures_at[place] = specs
+        texts = [grouped_measures(measures_at)]
+        if shares:
+            texts.append(f"shares of groups of {', '.join(shares)}")
         return "; ".join(filter(None, texts))
-
-    def _specs_decided_by_ties(self, place: Place, pair: tuple[str, str]) -> list[Spec]:
-        """Return the measures for which ties decide which of two models is better."""
-        specs = self._specs_of(place)
-        return [spec for spec in specs if self._fairness.are_decided_by_ties(place, spec, pair)]
-
-    def _tied_shares(self, pair: tuple[str, str], tied: Collection[Spec]) -> str:
-        """Return the shares of two models that ties decide, but those of measures in ``tied``."""
-        place = self._place_of_shares()
-        if place is None:
-            return ""
-        specs = self._specs_decided_by_ties(place, pair)
-        names = [str(spec) for spec in specs if spec not in tied]
-        if not names:
-            return ""
-        return f"shares of groups of {', '.join(names)}"
 
     def _compared_places(self) -> list[Place]:
         """Return where models are compared: on all rows and labels, and within tested groups.

@@ -558,8 +558,12 @@ def _notes_on_ties(
 ) -> Iterator[str]:
     """Yield notes on the difference of two models, and on the changes of rows, that ties decide."""
     a, b = reports
-    if Fairness({WHOLE: reports}, True).are_decided_by_ties(WHOLE, spec, (a, b)):
-        yield describe_decided(f"{a} and {b}", spec.metric.has_orders, f" for {spec}")
+    fairness = Fairness({WHOLE: reports}, True)
+    if fairness.are_decided_by_ties(WHOLE, spec, (a, b)):
+        are_known = fairness.are_bounds_known(WHOLE, spec, (a, b))
+        yield describe_decided(
+            f"{a} and {b}", spec.metric.has_orders, f" for {spec}", are_bounds_known=are_known
+        )
     if n_decided and n_changed is not None:
         better, _, worse = n_changed
         changed = counted(better + worse, "rows")

@@ -65,10 +65,16 @@ class Fairness:
         reports = [self.reports[_place_of_lists(place, spec)][name] for name in pair]
         if place[0] == "shares":
             return any(_has_many_ties(each.results.tied_shares, spec) for each in reports)
-        bounds = [report.tie_bounds for report in reports]
-        if not any(spec.name in each for each in bounds):
+        if not self.are_bounds_known(place, spec, pair):
             return any(_has_many_ties(each.tied_rows, spec) for each in reports)
         return bool(include_no_difference(*map(partial(_bounds_of, spec), reports)))
+
+    def are_bounds_known(self, place: Place, spec: Spec, pair: tuple[str, str]) -> bool:
+        """Return whether the values of two models over all orders of equal scores are known."""
+        if place[0] == "shares":
+            return False
+        reports = self.reports[_place_of_lists(place, spec)]
+        return any(spec.name in reports[name].tie_bounds for name in pair)
 
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Return whether models list about as many labels, as far as a measure reads them."""
@@ -115,18 +121,31 @@ def include_no_difference(a: Ends, b: Ends) -> Bools:
     return np.asarray(has_orders & overlap)
 
 
-def describe_decided(pairs: str, has_orders: bool, consequence: str = "") -> Message:
-    """Return a note on pairs of models that ties decide, and what to do.
+def describe_decided(
+    pairs: str, has_orders: bool, consequence: str = "", *, are_bounds_known: bool
+) -> Message:
+    """Return a note on pairs of models that ties decide, or may decide, and what to do.
 
     has_orders : whether values of the measure can be expected over all orders of equal scores
     consequence : begins with a comma or a space
     """
-    advice: list[object] = ["give scores that differ, "]
+    if are_bounds_known:
+        decision = (
+            f"decided by ties: which of {pairs} is better changes with the order of equal scores"
+        )
+    else:
+        decision = (
+            f"may be decided by ties: which of {pairs} is better can change with the order of "
+            "equal scores, which matters in half or more of the rows"
+        )
+    advice: list[object] = []
+    if has_orders and not are_bounds_known:
+        advice += [Field("ties", "band"), " finds out; or "]
+    advice += ["give scores that differ, "]
     if has_orders:
         advice += [Field("ties", "expected"), ", "]
     return Message(
-        f"decided by ties: which of {pairs} is better changes with the order of "
-        f"equal scores{consequence}; ",
+        f"{decision}{consequence}; ",
         *advice,
         "or measures that count ties, such as auc.samples",
     )

@@ -353,7 +353,7 @@ def rank_by(
     if friedman.count_ties(ranks):
         corrected = friedman.omnibus_tests(ranks, corrected=True)
     notes += _test_notes(tests["iman_davenport"].p_value, level, len(ranks), len(models))
-    notes += _tie_notes(measure, decided)
+    notes += _tie_notes(by_name, measure, decided)
     return Ranking(
         metric=None if measure is None else str(measure),
         higher_is_better=is_up,
@@ -409,14 +409,22 @@ def _pairs_decided_by_ties(
     """
     if not isinstance(measure, Spec):
         return []
-    reports = {name: results[data_set][name] for name in models}
-    reports = {name: each for name, each in reports.items() if isinstance(each, Report)}
-    fairness = Fairness({WHOLE: reports}, complete_lists=True)
+    reports = {
+        name: results[data_set][name]
+        for name in models
+        if isinstance(results[data_set][name], Report)
+    }
+    fairness = _fairness_of(reports)
     return [
         pair
         for pair in combinations(reports, 2)
         if fairness.are_decided_by_ties(WHOLE, measure, pair)
     ]
+
+
+def _fairness_of(reports: Models) -> Fairness:
+    """Return which of two reports is better, and whether ties decide it."""
+    return Fairness({WHOLE: reports}, complete_lists=True)
 
 
 def _share_decided_ranks(
@@ -434,7 +442,9 @@ def _share_decided_ranks(
 
 
 def _tie_notes(
-    measure: Measure, pairs_of: Mapping[str, Sequence[tuple[str, str]]]
+    results: Mapping[str, Models],
+    measure: Measure,
+    pairs_of: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Iterator[str]:
     """Yield a note on the pairs of models, by data set, that ties decide."""
     data_sets = defaultdict[tuple[str, str], list[str]](list)
@@ -447,7 +457,14 @@ def _tie_notes(
         if len(texts) > MOST_PAIRS:
             texts[MOST_PAIRS:] = ["..."]
         consequence = ", so they count as tied there"
-        yield describe_decided(", ".join(texts), measure.metric.has_orders, consequence)
+        are_known = all(
+            _fairness_of(results[name]).are_bounds_known(WHOLE, measure, pair)
+            for name, pairs in pairs_of.items()
+            for pair in pairs
+        )
+        yield describe_decided(
+            ", ".join(texts), measure.metric.has_orders, consequence, are_bounds_known=are_known
+        )
 
 
 def _by_name(

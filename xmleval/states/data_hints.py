@@ -689,7 +689,7 @@ class TieGroups(NamedTuple):
     rows : int64, row of each group, ascending
     above, size, n_relevant : int64, numbers of labels above, in the group, and relevant in it
     is_first : whether no relevant label of the row is above the group
-    is_uneven : whether some labels of the group are irrelevant, or gain more than others
+    is_uneven : whether some labels of the group are irrelevant, or gain differently
     """
 
     rows: Ints
