@@ -69,7 +69,7 @@ def test_errors_of_shards_name_the_file_and_the_row_in_it(
     unknown[1, 2] = 30
     np.save("scores/part_8_indices.npy", unknown)
     message = "scores/part_8_indices.npy: row 1: label id 30 is not in 0..29 (or -1, an empty slot)"
-    assert refused(line) == f"{message}; ids look one-based; truth has 30 labels"
+    assert refused(line) == f"{message}; if ids count from 1, subtract 1; truth has 30 labels"
     np.save("scores/part_8_indices.npy", labels)
     values[3, 0] = np.nan
     np.save("scores/part_8_scores.npy", values)

@@ -161,7 +161,7 @@ def test_labels_pick_columns(write: Writer) -> None:
     labels = ["label 3", "label 0"]
     assert results_of(*files, labels=labels) == results_of(truth, scores, labels=labels)
     with pytest.raises(
-        ValueError, match=r"column 'text' has no numbers; choose the columns of labels"
+        ValueError, match=r"column 'text' has no numbers; if it has a label in each line, give "
     ):
         evaluate(*files)
     with pytest.raises(ValueError, match=r"no column for label 'puce'"):

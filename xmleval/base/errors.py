@@ -98,7 +98,7 @@ def _shown_items(values: Collection[object], levels: int) -> str:
 
 
 MOST = 1 << 60  # largest count: sums of several counts fit in 64 bits
-ONE_BASED = "; ids look one-based"  # hint on the id that is one too high
+ONE_BASED = "; if ids count from 1, subtract 1"  # hint on the id that is one too high
 TRANSPOSED = "looks transposed: rows are instances, columns labels"
 
 

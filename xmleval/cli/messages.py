@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from xmleval.base.data_names import DataArgument
-from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, printable
+from xmleval.base.errors import Field, InputError, Keyword, Message, did_you_mean, printable
 
 FLAGS = {  # spelling of the arguments of functions; a command adds its options
     "y_true": "TRUTH",
@@ -24,6 +24,7 @@ FLAGS = {  # spelling of the arguments of functions; a command adds its options
     "per_label": "--per-label",
     "per_row": "--per-row",
     "higher_is_better=False": "--lower-is-better",
+    "complete_lists=True": "--complete-lists",
     "intervals=False": "--no-intervals",
 }
 ARGUMENT = re.compile(r"(?<![\w./-])(y_true|y_score|y_pred|y_train)(?![\w./=-])")  # in plain text
@@ -94,6 +95,8 @@ def _option(keyword: Keyword) -> str:
         return FLAGS[str(keyword)]
     if isinstance(keyword.name, DataArgument):
         return f"{FLAGS[keyword.name.argument]} {keyword.name.name}"
+    if isinstance(keyword, Field) and keyword.name not in FLAGS and "conventions" in FLAGS:
+        return f"{FLAGS['conventions']} {keyword.name}={keyword.value or '...'}"
     if keyword.name not in FLAGS:
         return str(keyword) if keyword.value else keyword.name
     flag = FLAGS[keyword.name]

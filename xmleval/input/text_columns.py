@@ -334,7 +334,7 @@ class TextPairs(NamedTuple):
 
     def refuse_outside(self, n_rows: int | None, n_labels: int | None) -> None:
         """Refuse the first line with an unknown row or else label, if sizes are known."""
-        self._refuse_ids("row", self.rows, n_rows, "; rows look one-based")
+        self._refuse_ids("row", self.rows, n_rows, "; if rows count from 1, subtract 1")
         self._refuse_ids("label id", self.labels, n_labels, ONE_BASED)
 
     def _refuse_ids(self, noun: str, ids: Ints, n: int | None, one_based: str) -> None:

@@ -97,7 +97,7 @@ def choose_label_columns(
     if not n_numbers or (fields.labels is None and 2 * n_numbers < len(labels)):
         return None
     _refuse_absent(fields.labels, labels)
-    _refuse_texts(labels, is_number)
+    _refuse_texts(labels, is_number, kind)
     notes = [f"{counted(len(labels), 'columns')} read as labels"]
     if has_found_ids:
         notes.append(note_on_ids(instance))
@@ -181,17 +181,22 @@ def _refuse_absent(picked: Sequence[str] | None, labels: Sequence[str]) -> None:
             raise ColumnsError(f"no column for label {shown(name)}")
 
 
-def _refuse_texts(labels: Iterable[str], is_number: IsNumber) -> None:
+def _refuse_texts(labels: Iterable[str], is_number: IsNumber, kind: str) -> None:
     """Refuse a column of labels without numbers."""
     for name in labels:
         if is_number(name) is False:
-            raise ColumnsError(Message(f"column {shown(name)} has no numbers; ", *PICKS_LABELS))
+            text = f"column {shown(name)} has no numbers; if it has a label in each line, give "
+            raise ColumnsError(Message(text, _label_field(kind, name), ", else ", *PICKS_LABELS))
+
+
+def _label_field(kind: str, name: str = "") -> ScanField:
+    """Return the option that names the column of labels."""
+    return ScanField("scores_label_field" if kind == "scores" else "label_field", name)
 
 
 def _how_to_read(kind: str, user: str, item: str) -> Message:
     """Return the options that read columns of users and items."""
-    label = "scores_label_field" if kind == "scores" else "label_field"
-    options = ScanField("instance_field", user), ", ", ScanField(label, item)
+    options = ScanField("instance_field", user), ", ", _label_field(kind, item)
     return Message("read them with ", *options, " and ", ScanField("score_field"))
 
 

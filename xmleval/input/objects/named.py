@@ -452,7 +452,7 @@ def numbered_labels(
     if text:
         expected = f"text, as {shown(labels[0])} is"
     if _is_missing_row(labels[entry]):
-        expected += "; leave out missing labels"
+        expected += "; give a row without labels as an empty list, and leave out missing labels"
     message = f"label {shown(labels[entry])} is not {expected}"
     raise InputError(argument, message, row=row, value=labels[entry])
 
