@@ -128,14 +128,14 @@ def apart_list() -> str:
     coverage = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))["coverage"]
     first = coverage[0]
     memory = (
-        f"Micro-AUC of 74 million scores takes {mib['xmleval']} next to its inputs; torchmetrics "
+        f"Micro-AUC of 74 million scores takes {mib['xmleval']} besides its inputs; torchmetrics "
         f"takes {mib['torchmetrics']}, scikit-learn {mib['scikit-learn']}. A stream of "
         f"10^{len(str(longest['scores'])) - 1} scores peaked at "
         f"{longest['peak_bytes'] / 2**20:,.0f} MiB."
     )
     intervals = (
-        f"`confidence=0.95` gives nearly every measure an interval in the same pass. Those of "
-        f"P@5 contained the true mean in {first['covered']:.1%} of {first['sets']:,} simulated "
+        f"`confidence=0.95` gives nearly every measure an interval in the same pass. For P@5, it "
+        f"contained the true mean in {first['covered']:.1%} of {first['sets']:,} simulated "
         f"data sets of {first['rows']} rows."
     )
     texts = [
