@@ -571,7 +571,10 @@ def _refuse_key_twice(argument: str, name: Hashable, values: list[Any]) -> None:
     distinct = {*values}
     if len(distinct) < len(values) and not distinct <= {0, 1}:
         twice = next(value for n, value in enumerate(values) if value in values[:n])
-        hint = "expected one row for each; give labels=, the columns that are labels"
+        hint = (
+            "expected one row for each; give labels=, the columns that are labels, "
+            f"or xmleval.from_df(df, instance={name!r}, label=...) for a row per label"
+        )
         raise InputError(argument, f"column {shown(name)} has {shown(twice)} in two rows; {hint}")
 
 
