@@ -92,14 +92,16 @@ def test_functions_of_training_labels_warn_of_ids_from_1(estimate: Any) -> None:
         estimate({f"q{row}": values for row, values in enumerate([named["q"]] * 4)})
 
 
-def test_ids_that_are_one_too_high_look_one_based() -> None:
+def test_ids_that_are_one_too_high_may_count_from_1() -> None:
     for truth, scores in ((FROM_0, (TOP + 1, SCORES)), ("Y0.npz", (TOP + 1, SCORES))):
-        message = r"label id 12 is not in 0\.\.11 \(or -1, an empty slot\); if ids count from 1, subtract 1"
+        message = r"label id 12 is not in 0\.\.11 \(or -1, an empty slot\); if ids count from 1, "
         with pytest.raises(ValueError, match=message):
             evaluate(truth, scores, metrics="p@1")
-    with pytest.raises(ValueError, match=r"label id 13 is not in 0\.\.11 .*slot\)(?!; ids)"):
+    with pytest.raises(ValueError, match=r"label id 13 is not in 0\.\.11 .*slot\)(?!; if ids)"):
         evaluate(FROM_0, (TOP + 2 - (TOP == 10), SCORES), metrics="p@1")
-    with pytest.raises(ValueError, match=r"label id 12 is not in 0\.\.11; if ids count from 1, subtract 1"):
+    with pytest.raises(
+        ValueError, match=r"label id 12 is not in 0\.\.11; if ids count from 1, subtract 1"
+    ):
         evaluate(FROM_0, LISTED, metrics="p@1", exclude=[(0, 12)])
 
 

@@ -39,7 +39,10 @@ SCORES = [
     ("2 5\n0:1\r1:1\n2:1\n", r"line 2: '0:1\r1:1' is not label:score"),
     ("3 5\n0:x\n1:1 5:0.5\n9\n", "line 2: '0:x' is not label:score"),
     ("3 5\n0:1\n1:1 2:3 1:2\n2:1\n", f"line 3: label id 1 {TWICE}"),
-    ("3 5\n0:1\n1:1 5:0.5\n2:1\n", "line 3: label id 5 is not in 0..4; if ids count from 1, subtract 1"),
+    (
+        "3 5\n0:1\n1:1 5:0.5\n2:1\n",
+        "line 3: label id 5 is not in 0..4; if ids count from 1, subtract 1",
+    ),
     ("3 5\n0:1\n1:1 6:0.5\n2:1\n", "line 3: label id 6 is not in 0..4"),
     (
         "3 5\n0:1\n1:1 006:0.5\n2:1\n",
@@ -65,7 +68,11 @@ LISTS = [
     ("1234567890123456 2:3\n", "label id 1234567890123456 is not in 0..{most}"),
 ]
 TRUTHS = [
-    ("x.txt", "1 9 5\n5 1:1\n", "line 2: label id 5 is not in 0..4; if ids count from 1, subtract 1"),
+    (
+        "x.txt",
+        "1 9 5\n5 1:1\n",
+        "line 2: label id 5 is not in 0..4; if ids count from 1, subtract 1",
+    ),
     ("x.txt", "1 9 5\n4 qid:1 1:1\n", "line 2: 'qid:1' is not feature:value"),
     ("x.txt", "3 9 5\n4 1:1\n", FEWER.format(3)),
     ("x.txt", "1 9 5\n1 1:2:3 4\n2\n", f"line 3: {MORE.format(1)}"),

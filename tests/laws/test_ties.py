@@ -31,7 +31,7 @@ METRICS = [
     "psp@3",
     "psndcg@3",
 ]
-GRADED = ["p@1", "p@3", "ndcg@1", "ndcg@3", "dcg@3", "ndcg@all", "map@3"]
+GRADED = ["p@1", "p@3", "ndcg@1", "ndcg@3", "dcg@3", "ndcg@all", "map@3", "err(max_grade=4)@3"]
 BY_DEFINITION = ["auc.samples", "ranking_loss", "lrap", "coverage", "auc.micro"]
 
 
@@ -81,7 +81,19 @@ def values_of_graded_row(order: tuple[int, ...], grades: Sequence[float]) -> dic
         "ndcg@3": discounted_sum(gained[:3]),
         "dcg@3": discounted_sum(gained[:3]),
         "ndcg@all": discounted_sum(gained),
+        "err(max_grade=4)@3": expected_reciprocal_rank(gained[:3]),
     }
+
+
+def expected_reciprocal_rank(grades: Sequence[float]) -> float:
+    """Return 1 / rank of the label that satisfies the user, expected over labels (grades to 4)."""
+    expected = 0.0
+    is_unsatisfied = 1.0
+    for place, grade in enumerate(grades):
+        satisfies = (2**grade - 1) / 2**4
+        expected += is_unsatisfied * satisfies / (place + 1)
+        is_unsatisfied *= 1 - satisfies
+    return expected
 
 
 def discounted_sum(gains: Sequence[float]) -> float:
@@ -191,6 +203,29 @@ def test_ties_note_counts_rows_in_which_relevant_labels_gain_differently() -> No
     assert note_of("p@1,psp@1") == f"{changes}3"
 
 
+def test_ties_note_counts_no_row_whose_first_hit_is_above_the_tie() -> None:
+    y_true = np.tile([1, 0, 1, 0], (3, 1))
+    scores = np.tile([0.9, 0.5, 0.5, 0.1], (3, 1))
+    for metrics in ("hit@2", "mrr@2"):
+        assert evaluate(y_true, scores, metrics=metrics).notes == []
+    scores[1] = [0.5, 0.5, 0.1, 0.1]  # either label may be first
+    for metrics, n_rows in (("hit@1", 1), ("mrr@1", 1), ("hit@1,p@2", 3)):
+        [note] = evaluate(y_true, scores, metrics=metrics).notes
+        assert note.endswith(f"values: {n_rows}")
+
+
+def test_ties_note_counts_hits_by_label_beside_means_over_all_orders() -> None:
+    report = evaluate(
+        np.tile([1, 0, 0], (3, 1)),
+        np.tile([0.5, 0.5, 0.1], (3, 1)),
+        metrics="psp@1",
+        inverse_propensity=np.ones(3),
+        conventions="ties=expected",
+        per_label=True,
+    )
+    assert any(str(note).endswith("changes values: 3") for note in report.notes)
+
+
 def problem() -> tuple[Any, dict[str, Any]]:
     """Return a truth, where label 0 is relevant in each row, and models with and without ties."""
     truth = np.zeros((N, L), int)
@@ -243,7 +278,7 @@ def test_compare_does_not_test_models_of_ties(form: str, test: str, tmp_path: An
     pairs = ", ".join(f"{a} and {b}" for a, b in comparison.pairs if "constant" in (a, b))
     assert decided.startswith(f"decided by ties: which of {pairs} is better changes with the order")
     assert f"so it is not tested for {', '.join(metrics[:-1])}; give scores" in decided
-    assert guessed.startswith(f"may be decided by ties: which of {pairs} is better can change")
+    assert guessed.startswith("may be decided by ties, which matter for a model in ")
     assert f"so it is not tested for {metrics[-1]}; give scores" in guessed
     assert decided in str(comparison)
     assert guessed in str(comparison)
@@ -357,9 +392,9 @@ def test_rank_notes_values_that_ties_decide(tmp_path: Any) -> None:
     reports = {name: evaluate(truth, scores, metrics="hit@5") for name, scores in models.items()}
     (tmp_path / "one.json").write_text(Comparison(reports).to_json())
     expected = (
-        "may be decided by ties: which of constant and chance (on one, two), constant and few (on "
-        "one, two) is better can change with the order of equal scores, which matters in half or "
-        "more of the rows, so they count as tied there; "
+        "may be decided by ties, which matter for a model in at least half of the rows with "
+        "relevant labels: which of constant and chance (on one, two), constant and few (on one, "
+        "two) is better can change with the order of equal scores, so they count as tied there; "
     )
     for first in (reports, tmp_path / "one.json"):
         ranking = rank({"one": first, "two": reports}, "hit@5")

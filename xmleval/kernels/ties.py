@@ -117,10 +117,11 @@ def relevant_among(labels: Labels, truth: Labels) -> int:
 
 
 @kernel
-def gain_alike(labels: Labels, truth: Labels, gains: Floats) -> bool:
-    """Whether the relevant ones among some labels have one gain, as they do where none is given.
+def has_equal_gains(labels: Labels, truth: Labels, gains: Floats) -> bool:
+    """Whether the relevant ones among some labels gain the same.
 
-    labels : (s,); truth : (t,), increasing; gains : float64 (t,) or (0,)
+    labels : (s,); truth : (t,), increasing
+    gains : float64 (t,), of relevant labels; (0,) if all gain the same
     """
     if gains.size == 0:
         return True
@@ -155,11 +156,12 @@ def count_tied_rows(
     true_gains : float64 (t,), gains of relevant labels; (0,) if all gain the same
     ptr, labels, scores : int64 (n + 1,), (s,), (s,), best first
     cutoffs : int64 (c,), 0 for the number of relevant labels of a row
-    noted : (c,)
+    noted : (3, c), by cutoff: whether a row is noted if a tie across it can change hits or what
+        they gain, whether there is any hit, or the rank of the first one
     counts : int64 (6, c), added to, by cutoff: rows of which hits, or what they gain, depend on the
         order, whether there is any, the rank of the first relevant label, or any rank; and rows of
         which hits, or ranks, of some of the relevant labels can depend on it
-    is_noted : (n,), set to True for rows of which hits down to any cutoff that is noted do
+    is_noted : (n,), set to True for rows with such a tie
     """
     flags = np.empty(counts.shape, np.bool_)
     for i in range(ptr.size - 1):
@@ -189,22 +191,25 @@ def count_tied_rows(
                 is_tied = True
             above = start - first
             is_first = relevant_among(labels[first:start], truth) == 0
-            is_even = n_relevant == size and gain_alike(labels[start:p], truth, gains)
+            order_matters = n_relevant < size or not has_equal_gains(labels[start:p], truth, gains)
             for c in range(cutoffs.size):
                 k = cutoffs[c] if cutoffs[c] > 0 else truth.size
                 if above >= k:
                     continue
                 flags[5, c] = True
                 flags[4, c] |= k < above + size
-                if is_even:
+                if not order_matters:
                     continue
                 flags[3, c] = True
                 flags[2, c] |= is_first
                 if k < above + size:
+                    can_miss_all = is_first and size - n_relevant >= k - above
                     flags[0, c] = True
-                    flags[1, c] |= is_first and size - n_relevant >= k - above
+                    flags[1, c] |= can_miss_all
+                    is_noted[i] |= noted[0, c]
+                    is_noted[i] |= noted[1, c] and can_miss_all
+                    is_noted[i] |= noted[2, c] and is_first
         if is_tied:
             for c in range(cutoffs.size):
-                is_noted[i] |= flags[0, c] and noted[c]
                 for kind in range(6):
                     counts[kind, c] += flags[kind, c]

@@ -619,7 +619,12 @@ class Comparison(Result[Record], Mapping[str, Report]):
             a, b = pair
             for are_bounds_known in (True, False):
                 specs_at = self._specs_decided_by_ties(pair, are_bounds_known)
-                has_orders = any(spec.metric.has_orders for spec in specs_at[WHOLE])
+                have_orders = [
+                    spec.metric.has_orders and place[0] != "shares"
+                    for place, specs in specs_at.items()
+                    for spec in specs
+                ]
+                has_orders = any(have_orders) if are_bounds_known else all(have_orders)
                 measures = self._describe_decided(specs_at)
                 pairs_of[measures, has_orders, are_bounds_known].append(
                     f"{names[a]} and {names[b]}"
@@ -643,8 +648,8 @@ class Comparison(Result[Record], Mapping[str, Report]):
     ) -> dict[Place, list[Spec]]:
         """Return the measures for which ties decide which of two models is better, by place.
 
-        They are those whose bounds over orders show that, or else those with many ties. Shares of
-        groups are those of other measures.
+        They are those of which bounds are known, or the others. Shares of groups are left out
+        where ties decide the measure itself.
         """
         decided = {
             place: [

@@ -73,8 +73,11 @@ class Fairness:
         """Return whether the values of two models over all orders of equal scores are known."""
         if place[0] == "shares":
             return False
-        reports = self.reports[_place_of_lists(place, spec)]
-        return any(spec.name in reports[name].tie_bounds for name in pair)
+        reports = [self.reports[_place_of_lists(place, spec)][name] for name in pair]
+        return all(
+            spec.name in report.tie_bounds or spec.name not in report.tied_rows
+            for report in reports
+        )
 
     def have_like_lists(self, place: Place, spec: Spec, names: Collection[str]) -> bool:
         """Return whether models list about as many labels, as far as a measure reads them."""
@@ -126,21 +129,23 @@ def describe_decided(
 ) -> Message:
     """Return a note on pairs of models that ties decide, or may decide, and what to do.
 
-    has_orders : whether values of the measure can be expected over all orders of equal scores
+    has_orders : whether values can be expected over all orders of equal scores; if bounds are not
+        known, whether all of them can
     consequence : begins with a comma or a space
     """
     if are_bounds_known:
-        decision = (
-            f"decided by ties: which of {pairs} is better changes with the order of equal scores"
-        )
+        cause = "decided by ties"
+        changes = "changes"
     else:
-        decision = (
-            f"may be decided by ties: which of {pairs} is better can change with the order of "
-            "equal scores, which matters in half or more of the rows"
+        cause = (
+            "may be decided by ties, which matter for a model in at least half of the rows with "
+            "relevant labels"
         )
+        changes = "can change"
+    decision = f"{cause}: which of {pairs} is better {changes} with the order of equal scores"
     advice: list[object] = []
     if has_orders and not are_bounds_known:
-        advice += [Field("ties", "band"), " finds out; or "]
+        advice += ["evaluate with ", Field("ties", "band"), " to find out, or "]
     advice += ["give scores that differ, "]
     if has_orders:
         advice += [Field("ties", "expected"), ", "]

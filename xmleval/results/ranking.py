@@ -423,7 +423,7 @@ def _pairs_decided_by_ties(
 
 
 def _fairness_of(reports: Models) -> Fairness:
-    """Return which of two reports is better, and whether ties decide it."""
+    """Return whether ties decide between reports of one data set, by model."""
     return Fairness({WHOLE: reports}, complete_lists=True)
 
 
@@ -446,24 +446,27 @@ def _tie_notes(
     measure: Measure,
     pairs_of: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Iterator[str]:
-    """Yield a note on the pairs of models, by data set, that ties decide."""
-    data_sets = defaultdict[tuple[str, str], list[str]](list)
-    for name, pairs in pairs_of.items():
-        for pair in pairs:
-            data_sets[pair].append(name)
-    if data_sets:
-        assert isinstance(measure, Spec)
+    """Yield notes on the pairs of models, by data set, that ties decide or may decide."""
+    if not pairs_of:
+        return
+    assert isinstance(measure, Spec)
+    for are_bounds_known in (True, False):
+        data_sets = defaultdict[tuple[str, str], list[str]](list)
+        for name, pairs in pairs_of.items():
+            fairness = _fairness_of(results[name])
+            for pair in pairs:
+                if fairness.are_bounds_known(WHOLE, measure, pair) == are_bounds_known:
+                    data_sets[pair].append(name)
+        if not data_sets:
+            continue
         texts = [f"{a} and {b} (on {shown_names(names)})" for (a, b), names in data_sets.items()]
         if len(texts) > MOST_PAIRS:
             texts[MOST_PAIRS:] = ["..."]
-        consequence = ", so they count as tied there"
-        are_known = all(
-            _fairness_of(results[name]).are_bounds_known(WHOLE, measure, pair)
-            for name, pairs in pairs_of.items()
-            for pair in pairs
-        )
         yield describe_decided(
-            ", ".join(texts), measure.metric.has_orders, consequence, are_bounds_known=are_known
+            ", ".join(texts),
+            measure.metric.has_orders,
+            ", so they count as tied there",
+            are_bounds_known=are_bounds_known,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -42,7 +41,7 @@ COUNTS = (
     "rows",
     "relevant",  # relevant labels of all rows
     "listed",  # entries of all lists
-    "tied",  # rows of which hits down to a cutoff depend on the order of equal scores
+    "tied",  # rows in which the order of a tie across a cutoff changes a value
     "labelled",  # rows with relevant labels
     # rows that lack a score, by the average that reads them: with pairs, and all
     "samples",
@@ -73,8 +72,13 @@ IF_RELEVANT_ARE_JUDGED = {
 SEVERAL = 2  # labels in a list that has an order
 # as in `Measure.ties`; those of a label group depend on ties between relevant labels, too
 TIE_KINDS = ("hits", "any", "first", "order", "hits of group", "order of group")
-PROPENSITY = "propensity"  # what a relevant label gains in a measure, and "gains" of its grade
+# what a tie across a cutoff changes, by kind; the order changes hits, too
+NOTED_KINDS = {"hits": 0, "order": 0, "any": 1, "first": 2}
+# what relevant labels gain in a measure, if not 1: their inverse propensity, or by their grade
+PROPENSITY = "propensity"
+GRADE = "grade"
 N_RELEVANT = 0  # cutoff at the number of relevant labels of a row
+ALWAYS_GRADED = {"err"}  # measures of grades without a convention for gains
 ALL_RANKS = 1 << 62  # cutoff of the whole ranking
 
 
@@ -82,7 +86,7 @@ class Gain(NamedTuple):
     """Which labels are relevant for a measure, and what they gain in it.
 
     level : level of relevance; 0 for that of the conventions
-    kind : "" where all gain the same; PROPENSITY or GAINS where tied relevant labels may differ
+    kind : "" where all gain the same; PROPENSITY, or GRADE for all labels of a positive grade
     """
 
     level: int = 0
@@ -98,7 +102,8 @@ class DataHints(State):
         `look_at_ids`
     ties : kind and cutoff of the ties that each measure depends on, by its name
     cutoffs : int64 (c,), cutoffs of measures and of ``ties``
-    noted : bool (gains, c), whether rows with ties at the cutoff are counted for the note
+    noted : bool (gains, 3, c), for which ties across a cutoff rows are counted in the note, by
+        what they change; see `NOTED_KINDS`
     levels : levels of relevance that measures read, ascending; 0 for that of the conventions
     gains : what relevant labels gain in the measures of ``ties``, each level first
     n_by_level : int64 (levels, 3), numbers of relevant labels, of rows that have any, and of blocks
@@ -124,23 +129,32 @@ class DataHints(State):
         if plan.conventions.all_orders:
             for cutoff in _cutoffs_of_labels(plan):
                 self.ties[f"tp@{cutoff} by label"] = ("hits", cutoff)
-        read_cutoffs = sorted(filter(None, {*plan.reads.values()}))
         cutoffs = sorted({cutoff for _, cutoff in self.ties.values()})
         self.cutoffs: Ints = np.array(cutoffs, np.int64)
         self.levels = sorted({spec.level or 0 for spec in plan.all_specs}) or [0]
-        self.gains = _gains_of(plan, self.levels, self.ties)
-        self.noted: Bools = np.array(
-            [np.isin(cutoffs, _cutoffs_of_gain(plan, gain)) for gain in self.gains], np.bool_
-        )
+        gain_of = {spec.name: _gain_of(plan, spec) for spec in plan.all_specs}
+        self.gain_of = {name: gain_of.get(name, Gain()) for name in self.ties}  # Gain() by label
+        same = [Gain(level) for level in self.levels]
+        self.gains = [*same, *sorted({*self.gain_of.values()}.difference(same))]
+        self.noted = self._find_noted()
         self.n_by_level: Ints = np.zeros((len(self.levels), 3), np.int64)
         shape = len(self.gains), len(TIE_KINDS), self.cutoffs.size
         self.n_tied: Ints = np.zeros(shape, np.int64)
         self.deepest_read: int | None = None
         if plan.depth is not None:
-            self.deepest_read = max([SEVERAL, *read_cutoffs])
+            self.deepest_read = max([SEVERAL, *filter(None, plan.reads.values())])
         looks = are_gains_idle(plan), counts_any_grade(plan), counts_grades_as_1(plan)
         self.looks_at_grades = any(looks)
         self.looks_at_range = is_threshold_of_probabilities(plan) or _maps_logits(plan)
+
+    def _find_noted(self) -> Bools:
+        """Return for which ties across a cutoff rows are noted."""
+        noted: Bools = np.zeros((len(self.gains), 3, self.cutoffs.size), np.bool_)
+        for name, (kind, cutoff) in self.ties.items():
+            if cutoff not in (N_RELEVANT, ALL_RANKS):
+                place = self.gains.index(self.gain_of[name])
+                noted[place, NOTED_KINDS[kind], np.searchsorted(self.cutoffs, cutoff)] = True
+        return noted
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -178,7 +192,7 @@ class DataHints(State):
         for place, level in enumerate(self.levels):
             n_by_level[place] += _count_relevant(self._at_level(view, level)) if level else counts
         self.n_by_level = n_by_level
-        if any(gain.kind == GAINS for gain in self.gains):
+        if any(gain.kind == GRADE for gain in self.gains):
             n["gaining"] += int(np.count_nonzero(view.of_gains.n_relevant))
         n["named"] += not block.by_id and view.n_rows > 0
         n["unknown"] += block.unknown
@@ -218,8 +232,9 @@ class DataHints(State):
             n["equal"] += ranking.has_ties
         if self.cutoffs.size and _may_tie(view):
             is_noted = np.zeros(view.n_rows, np.bool_)
+            whole = with_cut_ties(view.ranking)
             n_tied = [
-                count_tied(*self._with_gains(view, gain), self.cutoffs, noted, is_noted)
+                count_tied(*self._with_gains(view, gain), whole, self.cutoffs, noted, is_noted)
                 for gain, noted in zip(self.gains, self.noted, strict=True)
             ]
             n["tied"] += int(np.count_nonzero(is_noted))
@@ -231,7 +246,7 @@ class DataHints(State):
 
         The gains are empty where all are the same.
         """
-        if gain.kind == GAINS:
+        if gain.kind == GRADE:
             graded = view.of_gains
             return graded, graded.gains
         at_level = self._at_level(view, gain.level)
@@ -397,9 +412,8 @@ class DataHints(State):
 
     def _add_tied(self, results: Results) -> None:
         """Add the shares of rows whose values, or the shares of label groups, depend on ties."""
-        gain_of = {spec.name: _gain_of(self.plan, spec) for spec in self.plan.all_specs}
         for name, (kind, cutoff) in self.ties.items():
-            gain = gain_of.get(name, Gain())  # hits by label have none of their own
+            gain = self.gain_of[name]
             n_labelled = self._count_labelled(gain)
             for key, shares in ((kind, results.tied), (f"{kind} of group", results.tied_shares)):
                 if key not in TIE_KINDS:  # not every kind has one of groups
@@ -411,7 +425,7 @@ class DataHints(State):
 
     def _count_labelled(self, gain: Gain) -> int:
         """Return the number of rows with labels that gain something."""
-        if gain.kind == GAINS:
+        if gain.kind == GRADE:
             return self.n["gaining"]
         return int(self.n_by_level[self.levels.index(gain.level), 1])
 
@@ -617,24 +631,12 @@ def _find_tie_end(plan: Plan, spec: Spec) -> tuple[str, int] | None:
 
 
 def _gain_of(plan: Plan, spec: Spec) -> Gain:
-    """Return what relevant labels gain in a measure."""
-    if spec.reads_gains and plan.conventions.has_gains:
-        return Gain(kind=GAINS)
+    """Return which labels are relevant for a measure, and what they gain in it."""
+    reads_gains = spec.reads_gains or spec.metric.name in ALWAYS_GRADED
+    if reads_gains and plan.conventions.has_gains:
+        return Gain(kind=GRADE)
     kind = PROPENSITY if "propensity" in spec.needs else ""
     return Gain(spec.level or 0, kind)
-
-
-def _gains_of(plan: Plan, levels: Sequence[int], names: Container[str]) -> list[Gain]:
-    """Return what relevant labels gain in the named measures, each level first."""
-    same = [Gain(level) for level in levels]
-    gains = {_gain_of(plan, spec) for spec in plan.all_specs if spec.name in names}
-    return [*same, *sorted(gains.difference(same))]
-
-
-def _cutoffs_of_gain(plan: Plan, gain: Gain) -> list[int]:
-    """Return the cutoffs of the measures in which relevant labels gain so much."""
-    depths = [plan.reads[spec.name] for spec in plan.all_specs if _gain_of(plan, spec) == gain]
-    return [depth for depth in depths if depth]
 
 
 def _may_tie(view: View) -> bool:
@@ -646,16 +648,22 @@ def _may_tie(view: View) -> bool:
     return not is_sorted or ranking.cut_ties is not None or ranking.has_ties
 
 
-def count_tied(view: View, gains: Floats, cutoffs: Ints, noted: Bools, is_noted: Bools) -> Ints:
+def count_tied(
+    view: View,
+    gains: Floats,
+    ranking: RankedRows,
+    cutoffs: Ints,
+    noted: Bools,
+    is_noted: Bools,
+) -> Ints:
     """Return the numbers of rows whose values depend on ties, by kind and cutoff.
 
     gains : float64 (t,), of relevant labels; (0,) if all gain the same
-    is_noted : (n,), set to True for the rows with ties at the noted cutoffs; see `count_tied_rows`
+    ranking : the lists of the rows with all labels that tie with the last one
+    noted : (3, c); is_noted : (n,), set to True for rows with noted ties; see `count_tied_rows`
     """
-    ranking = view.ranking
     counts: Ints = np.zeros((len(TIE_KINDS), cutoffs.size), np.int64)
     if ranking.ordered and view.unlisted is None:
-        ranking = with_cut_ties(ranking)
         assert ranking.scores is not None
         lists = ranking.ptr, ranking.labels, ranking.scores
         count_tied_rows(*view.block.truth[:2], gains, *lists, cutoffs, noted, counts, is_noted)
@@ -669,17 +677,18 @@ def count_tied(view: View, gains: Floats, cutoffs: Ints, noted: Bools, is_noted:
         is_across = is_above & (k < groups.above + groups.size)
         can_miss_all = groups.size - groups.n_relevant >= k - groups.above
         depends = (  # in the order of `TIE_KINDS`
-            is_across & groups.is_uneven,
-            is_across & groups.is_uneven & groups.is_first & can_miss_all,
-            is_above & groups.is_uneven & groups.is_first,
-            is_above & groups.is_uneven,
+            is_across & groups.order_matters,
+            is_across & groups.order_matters & groups.is_first & can_miss_all,
+            is_above & groups.order_matters & groups.is_first,
+            is_above & groups.order_matters,
             is_across,
             is_above,
         )
         for kind, selected in enumerate(depends):
             counts[kind, column] = np.unique(groups.rows[selected]).size
-        if noted[column]:
-            is_noted[groups.rows[is_across & groups.is_uneven]] = True
+        for changed, selected in enumerate(depends[:3]):
+            if noted[changed, column]:
+                is_noted[groups.rows[selected & is_across]] = True
     return counts
 
 
@@ -689,7 +698,7 @@ class TieGroups(NamedTuple):
     rows : int64, row of each group, ascending
     above, size, n_relevant : int64, numbers of labels above, in the group, and relevant in it
     is_first : whether no relevant label of the row is above the group
-    is_uneven : whether some labels of the group are irrelevant, or gain differently
+    order_matters : whether some labels of the group are irrelevant, or gain differently
     """
 
     rows: Ints
@@ -697,7 +706,7 @@ class TieGroups(NamedTuple):
     size: Ints
     n_relevant: Ints
     is_first: Bools
-    is_uneven: Bools
+    order_matters: Bools
 
 
 def _find_tie_groups(view: View, gains: Floats) -> TieGroups | None:
@@ -725,13 +734,13 @@ def _find_tie_groups(view: View, gains: Floats) -> TieGroups | None:
     is_new_group = (rows[1:] != rows[:-1]) | (above[1:] != above[:-1])
     starts = np.flatnonzero(np.append(True, is_new_group)[: rows.size])
     n_relevant: Ints = np.diff(np.append(starts, rows.size))
-    is_uneven = n_relevant < tied[starts]
+    order_matters = n_relevant < tied[starts]
     if gains.size:
         tied_gains = gains[is_tied][order]
         least = np.minimum.reduceat(tied_gains, starts)
-        is_uneven |= least < np.maximum.reduceat(tied_gains, starts)
+        order_matters |= least < np.maximum.reduceat(tied_gains, starts)
     is_first = above[starts] == highest[rows[starts]]
-    return TieGroups(rows[starts], above[starts], tied[starts], n_relevant, is_first, is_uneven)
+    return TieGroups(rows[starts], above[starts], tied[starts], n_relevant, is_first, order_matters)
 
 
 STATE = DataHints

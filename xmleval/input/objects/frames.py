@@ -573,7 +573,7 @@ def _refuse_key_twice(argument: str, name: Hashable, values: list[Any]) -> None:
         twice = next(value for n, value in enumerate(values) if value in values[:n])
         hint = (
             "expected one row for each; give labels=, the columns that are labels, "
-            f"or xmleval.from_df(df, instance={name!r}, label=...) for a row per label"
+            f"or xmleval.from_df(df, instance={name!r}, label=...) if each row has one label"
         )
         raise InputError(argument, f"column {shown(name)} has {shown(twice)} in two rows; {hint}")
 
