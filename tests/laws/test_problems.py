@@ -11,7 +11,6 @@ from tests import relations, routes
 from tests.definitions import case_of, value_of
 from tests.problems import IDLE, REFUSALS, SPECS, free_problems, is_allowed, law, mend, problems
 
-
 FEW = 3  # problems of the fast tests
 LONG = {"by kernels in both ways", "by workers", "in threads of callers"}  # seconds for a problem
 
