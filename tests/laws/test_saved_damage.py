@@ -274,7 +274,6 @@ BROKEN: dict[str, dict[str, list[Any]]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN)
 def test_numbers_that_kernels_cannot_take_are_refused(case: str, tmp_path: Path) -> None:
     arrays = saved(case)
