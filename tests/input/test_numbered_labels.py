@@ -214,6 +214,8 @@ def test_sizes_of_groups_are_those_of_lightgbm() -> None:
         (([1, 0, 1],), "sizes: expected one of sizes and qid"),
         (([1, 2], 5), "sizes: 5 is not a list or an array"),
         (([1, 2], None, 5), "qid: 5 is not a list or an array"),
+        (([1, 0, 1], None, [7, 7]), "qid: expected 3 values, one for each label"),
+        (([1, 0, 1], [3], [7, 7, 7]), "sizes: expected one of sizes and qid"),
         (([[1, 0]], [2]), r"values: shape \(1, 2\) is not \(n,\)"),
     ],
 )
