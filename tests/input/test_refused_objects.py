@@ -280,7 +280,8 @@ NUMBERED: list[Case] = [
         (f"row {row} is not in 0..3", {"y_score": matrix})
         for row, matrix in zip((4, -1), OUTSIDE, strict=True)
     ),
-    *(("cannot be read as an array: no numbers here", {x: NotAnArray()}) for x in ("y_true", "y_score")),
+    ("cannot be read as an array: no numbers here", {"y_true": NotAnArray()}),
+    ("cannot be read as an array: no numbers here", {"y_score": NotAnArray()}),
     ("dtype complex128 is not a type of real numbers", {"y_score": sp.csr_array(S * 1j)}),
     (
         "dtype |S1 is not a type of real numbers; decode bytes to text",
@@ -305,8 +306,8 @@ NUMBERED: list[Case] = [
     ),
     *(
         (
-            f"shape {array.shape} has {what} in each row, such as {value}, not zeros and ones of all "
-            f"labels; for label ids, give {code} with n_labels=, the number of labels",
+            f"shape {array.shape} has {what} in each row, such as {value}, not zeros and ones of "
+            f"all labels; for label ids, give {code} with n_labels=, the number of labels",
             {"y_pred": array},
         )
         for array, what, value, code in (
