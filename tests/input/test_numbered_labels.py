@@ -262,12 +262,14 @@ def test_groups_by_sizes_have_no_names_of_rows() -> None:
     with pytest.raises(ValueError, match=text):
         evaluate(truth, named)
     write_csv(table, "table")
-    text = r"have names, but groups by sizes in .* have none"
+    text = "rows of {} have names, but groups by sizes in {} have none; give qid= to both$"
     for other in (named, table, "table.csv", from_df(table[["qid", "score"]])):
-        with pytest.raises(ValueError, match=text):
+        name = "table.csv" if isinstance(other, str) else "y_score"
+        with pytest.raises(ValueError, match=f"^{name}: {text.format(name, 'y_true')}"):
             evaluate(truth, other)
-    for other in (table, "table.csv"):
-        with pytest.raises(ValueError, match=text):
+    for other in (from_groups(table["y"], qid=table["qid"]), table, "table.csv"):
+        name = "table.csv" if isinstance(other, str) else "y_true"
+        with pytest.raises(ValueError, match=f"^y_score: {text.format(name, 'y_score')}"):
             evaluate(other, truth)
     scores = table["score"]
     with pytest.raises(ValueError, match=r"row '0' has 4 labels, but 3 in y_true"):
