@@ -239,7 +239,17 @@ def test_training_labels_are_read_from_documents() -> None:
 
 @pytest.mark.parametrize(
     "cell",
-    ["['a' 'b']", "[0x1]", "[1_0]", "{'a': 1, 2: 3}", "['\\d']", "[b'a']", "[a]", "[1e1_0]", "{'a': -.5}"],
+    [
+        "['a' 'b']",
+        "[0x1]",
+        "[1_0]",
+        "{'a': 1, 2: 3}",
+        "['\\d']",
+        "[b'a']",
+        "[a]",
+        "[1e1_0]",
+        "{'a': -.5}",
+    ],
 )
 def test_cells_that_python_never_prints_are_refused(cell: str) -> None:
     with Path("d.csv").open("w", newline="") as file:
@@ -274,12 +284,12 @@ def test_messages_in_python_name_arguments(tmp_path: Path) -> None:
 def test_rows_for_each_label_are_noted_where_values_of_ids_repeat(tmp_path: Path) -> None:
     """A field that is named and has one label in each line makes lines entries."""
     path = tmp_path / "t.csv"
-    path.write_text("id,tag,x\n1,a,5\n1,b,6\n2,b,7\n")
+    path.write_text("id,tag,text\n1,a,one\n1,b,two\n2,b,three\n")
     scores = {"1": {"a": 0.5, "b": 0.25}, "2": {"a": 1.0}}
     report = evaluate(scan(path, label="tag"), scores, metrics=["p@1", "r@2"])
     assert dict(report) == {"p@1": 0.5, "r@2": 0.5}
     assert f"{path}: a row for each label, as values of 'id' repeat" in report.notes
-    path.write_text("id,tag,x\n1,a,5\n2,b,7\n")
+    path.write_text("id,tag,text\n1,a,one\n2,b,three\n")
     report = evaluate(scan(path, label="tag"), scores, metrics=["p@1"])
     assert report["p@1"] == 0.5
     assert "a row for each label" not in str(report.notes)
