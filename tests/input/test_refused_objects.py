@@ -506,6 +506,15 @@ def test_names_are_refused_by_argument_row_and_value(case: Case) -> None:
     refuse(*case, y_true=TAGS, y_score=SCORED)
 
 
+def test_lazy_frames_are_refused_with_the_call_that_reads_them() -> None:
+    pl: Any = pytest.importorskip("polars")
+    frame = pl.DataFrame({"instance": ["q1", "q2"], "label": ["red", "blue"]})
+    refuse("a LazyFrame has no rows yet; call .collect()", {"y_true": frame.lazy()}, y_score=RUN)
+    truth = {"q1": ["red"], "q2": ["red"]}
+    collected = frame.lazy().collect()
+    assert evaluate(truth, y_pred=collected, metrics="f1.micro")["f1.micro"] == 0.5
+
+
 def test_pairs_of_frames_and_series_have_the_values_of_lists() -> None:
     pd: Any = pytest.importorskip("pandas")
     order = np.argsort(-S, axis=1)[:, :3]
@@ -602,6 +611,20 @@ def test_frames_are_refused_by_column_and_row() -> None:
     refuse(message, {"y_score": few}, y_true=ONES)
     refuse(message, {"candidates": few}, y_true=ONES, y_score=ONES)
     refuse("row 1: column 'instance' has no value", {"y_true": keyless}, y_score=scores)
+    numbers = pd.DataFrame({"instance": ["q1", "q2"], "labels": [1.5, 2.5]})
+    refuse("column 'labels' has float, not lists", {"y_true": numbers}, y_score=RUN)
+    rated = pd.DataFrame({"user_id": [1, 2], "item_id": [3, 4], "rating": [1, 1]})
+    call = "xmleval.from_df(df, instance='user_id', label='item_id', score=...)"
+    message = "columns 'user_id' and 'item_id' look like a row for each label; read them with "
+    refuse(message + call, {"y_true": rated}, y_score=RUN)
+    for text, advice in (
+        ("a", "split it into lists, or make a list of each label: ['a']"),
+        ("['a']", "convert it with json.loads or ast.literal_eval"),
+        ('{"a": 1}', "convert it with json.loads or ast.literal_eval"),
+    ):
+        texts = pd.DataFrame({"instance": ["q1", "q2"], "labels": [text, "b"]})
+        message = f"column 'labels' has text such as {text!r}, not lists; {advice}"
+        refuse(message, {"y_true": texts}, y_score=RUN)
     refuse("row 'q4' of y_true is missing", {"y_score": scores[:3]}, y_true=QRELS)
     refuse(
         "row 0: expected one score for each label, or for none",
@@ -619,6 +642,10 @@ def test_frames_are_refused_by_column_and_row() -> None:
     advice = "the columns are 'q', 'doc', 'bm25'; name the column with xmleval.from_df"
     refuse_frame(f"no column 's'; {advice}", long, score="s", instance="q", label="doc")
     refuse_frame(f"no column has labels; {advice}", long, instance="q")
+    two = pd.DataFrame({"x": [1], "y": [2]})
+    advice = "the columns are 'x', 'y'; name the column with xmleval.from_df"
+    refuse_frame(f"no column has the ids of instances; {advice}", two, label="y")
+    refuse_frame(f"no column 'z'; {advice}", two, instance="x", label="z")
     refuse_frame("list is not a frame of pandas, polars or Arrow", [{"q": 1}])
 
 
