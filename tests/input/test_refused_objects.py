@@ -159,6 +159,15 @@ NUMBERED: list[Case] = [
         {"y_pred": sp.csr_array(H[:, :5])},
     ),
     (
+        "2 rows do not match the 4 of y_true; it looks transposed: rows are instances, columns "
+        "ranks; give the .T of its arrays",
+        single(np.array([[0, 1, 2, 3], [1, 2, 3, 0]]), np.ones((2, 4))),
+    ),
+    (
+        "2 rows do not match the 4 of y_true",
+        {"y_pred": sp.csr_array((2, N))},
+    ),
+    (
         "shape (4, 0) does not have 1..2^40 labels",
         {"y_true": np.empty((4, 0))},
     ),
