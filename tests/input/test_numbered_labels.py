@@ -254,6 +254,25 @@ def test_scores_are_not_judged_by_themselves(form: Callable[..., Any]) -> None:
     assert results_of(alone, table, **GRADED) == expected(GRADED)
 
 
+def test_numbered_labels_need_ids_judgements_and_scores() -> None:
+    table = make_table()[["qid", "y", "score"]]
+    truth = from_df(table[["qid", "y"]], label="", score="y")
+    texts = table[["qid"]].assign(text="a")
+    advice = "the columns are 'qid', 'text'; name the column with"
+    with pytest.raises(ValueError, match=f"^frame: no column has scores; {advice}"):
+        from_df(texts, label="")
+    write_csv(texts, "texts")
+    numbered = scan("texts.csv", label="")
+    with pytest.raises(ValueError, match=f"^texts.csv: no column has scores; {advice}"):
+        evaluate(truth, numbered, metrics="p@1")
+    with pytest.raises(ValueError, match=f"^texts.csv: no column has judgements; {advice}"):
+        evaluate(numbered, from_df(table, label="", score="score"), metrics="p@1")
+    nameless = table.rename(columns={"qid": "text"})[["text", "y"]]
+    message = "^frame: no column has the ids of instances; the columns are 'text', 'y'; name the"
+    with pytest.raises(ValueError, match=message):
+        evaluate(from_df(nameless, label="", score="y"), truth, metrics="p@1")
+
+
 def test_groups_by_sizes_have_no_names_of_rows() -> None:
     table = make_table()
     truth = from_groups(table["y"], SIZES)

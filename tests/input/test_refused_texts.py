@@ -2,11 +2,13 @@
 
 import math
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.limits import small_limits
 from tests.made_files import make_scores, make_truth, npz
 from xmleval import evaluate
 from xmleval.io import read_scores, read_truth
@@ -303,11 +305,10 @@ def test_scores_that_are_not_numbers_are_refused_far_behind_the_first_line(
     rows = [*LONG, ("p", "x", score), *((f"r{key}", *row) for key, *row in LONG)]
     Path(name).write_text(head + "".join(line.format(*row) for row in rows))
     number = len(LONG) + 1 + bool(head)
-    for memory in ("1GB", "8kB"):
-        with pytest.raises(
-            ValueError, match=rf"^{name}: line {number}: .*{re.escape(score)}.* is not"
-        ):
-            evaluate({"q1": ["x"]}, name, metrics="p@1", memory=memory)
+    message = rf"^{name}: line {number}: .*{re.escape(score)}.* is not"
+    for limits in (nullcontext, small_limits):
+        with limits(), pytest.raises(ValueError, match=message):
+            evaluate({"q1": ["x"]}, name, metrics="p@1")
 
 
 @pytest.mark.parametrize("name", WRITTEN_SCORES)
@@ -321,6 +322,7 @@ def test_scores_are_read_in_all_spellings_far_behind_the_first_line(name: str) -
     Path(name).write_text(head + "".join(line.format(*row) for row in rows))
     truth = {f"p{place}": ["x"] for place in range(len(spelled))}
     expected = [float(score > 0.25) for score in spelled.values()]
-    for memory in ("1GB", "8kB"):
-        report = evaluate(truth, name, metrics="p@1", per_row=True, memory=memory)
+    for limits in (nullcontext, small_limits):
+        with limits():
+            report = evaluate(truth, name, metrics="p@1", per_row=True)
         assert report.per_row()["p@1"].tolist() == expected
