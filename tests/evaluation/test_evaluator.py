@@ -272,7 +272,8 @@ EYE = np.eye(3)
 
 def counted_with(scores: Any = EYE, rows: Any = None, **options: Any) -> Evaluator:
     """Return an evaluator that has counted three rows, with further arguments of the rows."""
-    evaluator = Evaluator(**{"metrics": "p@1", "n_labels": 3} | options)
+    usual: dict[str, Any] = {"metrics": "p@1", "n_labels": 3}
+    evaluator = Evaluator(**usual | options)
     evaluator.update(EYE, scores, **(rows or {}))
     return evaluator
 

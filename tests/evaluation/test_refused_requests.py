@@ -52,8 +52,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [  # arguments beside those of one e
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED)
 def test_evaluate_refuses_requests_that_do_not_fit(arguments: dict[str, Any], message: str) -> None:
+    usual: dict[str, Any] = {"y_true": EYE, "y_score": EYE, "metrics": "p@1"}
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        evaluate(**{"y_true": EYE, "y_score": EYE, "metrics": "p@1"} | arguments)
+        evaluate(**usual | arguments)
 
 
 def test_evaluator_refuses_sets_beside_a_decision() -> None:

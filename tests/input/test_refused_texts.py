@@ -302,7 +302,7 @@ def test_scores_that_are_not_numbers_are_refused_far_behind_the_first_line(
     name: str, score: str
 ) -> None:
     head, line = WRITTEN_SCORES[name]
-    rows = [*LONG, ("p", "x", score), *((f"r{key}", *row) for key, *row in LONG)]
+    rows = [*LONG, ("p", "x", score), *((f"r{key}", label, text) for key, label, text in LONG)]
     Path(name).write_text(head + "".join(line.format(*row) for row in rows))
     number = len(LONG) + 1 + bool(head)
     message = rf"^{name}: line {number}: .*{re.escape(score)}.* is not"
@@ -318,7 +318,7 @@ def test_scores_are_read_in_all_spellings_far_behind_the_first_line(name: str) -
     rows = [*LONG]
     for place, text in enumerate(spelled):
         rows += [(f"p{place}", "x", text), (f"p{place}", "y", "0.25")]
-    rows += [(f"r{key}", *row) for key, *row in LONG]
+    rows += [(f"r{key}", label, text) for key, label, text in LONG]
     Path(name).write_text(head + "".join(line.format(*row) for row in rows))
     truth = {f"p{place}": ["x"] for place in range(len(spelled))}
     expected = [float(score > 0.25) for score in spelled.values()]
