@@ -99,6 +99,40 @@ def test_fit_in_little_memory_and_load_keep_every_bit(method: str, tmp_path: Pat
             Calibrator.load(path)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_load_names_what_is_missing_in_a_file(method: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    fit(np.eye(2), np.eye(2), method).save(path)
+    contents = json.loads(path.read_text())
+    for name in contents:
+        path.write_text(json.dumps({key: contents[key] for key in contents if key != name}))
+        reason = "its kind is not 'calibrator'" if name == "kind" else f"'{name}' is missing"
+        message = rf"m\.json: not a saved calibrator, or damaged \({reason}\); expected a file that"
+        with pytest.raises(ValueError, match=message):
+            Calibrator.load(path)
+    changes: list[dict[str, Any]] = [{"n_pairs": 0}, {"n_pairs": -1.0}, {"k": True}]
+    if method == "isotonic":
+        changes += [{"scores": [], "levels": []}, {"scores": [0.5]}, {"levels": [1.0, 0.0]}]
+    else:
+        changes += [{"slope": None}, {"slope": math.inf}, {"intercept": "nan"}]
+    for change in changes:
+        path.write_text(json.dumps(contents | change))
+        with pytest.raises(ValueError, match=r"m\.json: not a saved calibrator, or damaged \("):
+            Calibrator.load(path)
+
+
+@pytest.mark.parametrize(("n_hits", "n_misses"), [(1, 1), (1, 3), (2, 0), (0, 2)])
+def test_maps_of_one_score_give_the_share_of_hits(n_hits: int, n_misses: int) -> None:
+    truth = [[1] * n_hits + [0] * n_misses]
+    n_pairs = n_hits + n_misses
+    scores = np.full((1, n_pairs), 2.0)
+    isotonic = fit(truth, scores).apply(np.array([[-9.0, 2.0, 9.0]]))
+    assert isotonic.tolist() == [[n_hits / n_pairs] * 3]
+    # Platt's targets are not quite 0 and 1
+    share = (n_hits * (n_hits + 1) / (n_hits + 2) + n_misses / (n_misses + 2)) / n_pairs
+    np.testing.assert_allclose(fit(truth, scores, "platt").apply(scores), share, rtol=1e-9)
+
+
 @pytest.mark.parametrize("k", [None, 4])
 def test_isotonic_map_is_calibrated_on_its_pairs(k: int | None) -> None:
     truth, scores = sample(8, 1)
@@ -156,6 +190,11 @@ def test_fit_and_apply_refuse_scores() -> None:
             lambda: fit(eye, eye, sample_weight=[0, 0]),
             "no label has a score in a row of weight above 0",
         ),
+        (lambda: fit(eye, eye, "plat"), "method: 'plat' is not one of isotonic, platt; did you"),
+        (lambda: fit(eye, eye, "ranks"), "method: 'ranks' is not one of isotonic, platt"),
+        (lambda: fit(eye, eye, k=0), "k: 0 is not a positive integer"),
+        (lambda: apply(np.ones(3)), "y_score: shape (3,) is not two-dimensional; expected rows x"),
+        (lambda: apply(np.ones((3, 2, 2))), "y_score: shape (3, 2, 2) is not two-dimensional"),
         (lambda: apply({"q": 0.5}), "row 0: 0.5 is not a list of labels"),
         (lambda: apply(np.array([[1.0, 0.0], [np.nan, 0.0]])), "row 1: score nan"),
     ]

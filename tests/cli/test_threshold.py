@@ -1,5 +1,6 @@
 """`xmleval threshold`, and saved rules as --decision: as in Python, matched by label names."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +194,91 @@ def test_threshold_and_convert_take_the_fields_of_documents(folder: Path, run: R
         assert answer(line.split())[0] == 0
     np.testing.assert_array_equal(sp.load_npz("s.npz").toarray(), [[0, 0.8, 0], [0.2, 0, 0.9]])
     assert sp.load_npz("p.npz").toarray().tolist() == [[0, 0, 1], [0, 1, 0]]
+
+
+def write_small_files() -> None:
+    """Write three rows by number and by name, and rules that are fitted to them."""
+    sp.save_npz("Y.npz", sp.csr_array(np.eye(3)))
+    np.save("s_indices.npy", np.array([[0, 1], [1, 2], [2, 0]]))
+    np.save("s_scores.npy", np.array([[0.9, 0.1], [0.8, 0.3], [0.7, 0.2]]))
+    np.save("X.npy", np.ones((3, 2)))
+    Path("Y.qrels").write_text("q1 0 art 1\nq2 0 law 1\nq3 0 sea 1\n")
+    Path("S.run").write_text(
+        "q1 Q0 art 1 0.9 m\nq1 Q0 law 2 0.1 m\nq2 Q0 law 1 0.8 m\nq3 Q0 sea 1 0.7 m\n"
+    )
+    for name, names in (
+        ("names", "art law sea"),
+        ("turned", "sea art law"),
+        ("more", "x art law sea"),
+    ):
+        Path(f"{name}.txt").write_text("\n".join(names.split()) + "\n")
+
+
+FITS = {
+    "numbered": "Y.npz s --rule label --measure f1.macro",
+    "constant": "Y.npz s --measure f1.micro",
+    "features": "Y.npz s --rule row --measure f1.samples --features X.npy",
+    "named": "Y.qrels S.run --rule label --measure f1.macro",
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("s --rule named.npz", "named.npz: has names of labels, but s has none"),
+        ("s --rule numbered.npz --labels names.txt", "--labels: is for files with names"),
+        ("s --rule named.npz --labels names.txt", "--labels: is for files with names"),
+        ("S.run --rule constant.npz", "S.run: has names, but constant.npz has none; give --labels"),
+        ("s --rule features.npz", "--features: required by the rule: a threshold for each row"),
+        (
+            "S.run --rule named.npz --features X.npy",
+            "--features: have rows by number, but S.run has names",
+        ),
+        ("S.run --rule numbered.npz --labels names.txt", "rule label(f1.macro)#"),
+    ],
+)
+def test_threshold_refuses_rules_and_scores_with_and_without_names(
+    folder: Path, run: Run, refused: Run, line: str, message: str
+) -> None:
+    write_small_files()
+    name = line.split()[2].removesuffix(".npz")
+    run(f"threshold fit {FITS[name]} --output {name}.npz")
+    assert refused(f"threshold apply {line} --output chosen.npz").startswith(message)
+    assert not Path("chosen.npz").exists()
+
+
+def test_threshold_refuses_features_beside_names(folder: Path, refused: Run) -> None:
+    write_small_files()
+    options = "--rule row --measure f1.samples --features X.npy"
+    message = refused(f"threshold fit Y.qrels S.run {options} --output r.npz")
+    assert message == "--features: have rows by number, but Y.qrels has names"
+
+
+@pytest.mark.parametrize("labels", ["", "--labels names.txt", "--labels turned.txt"])
+@pytest.mark.parametrize("name", ["named", "constant"])
+def test_threshold_writes_sets_by_name_whatever_the_order_of_labels(
+    folder: Path, run: Run, name: str, labels: str
+) -> None:
+    write_small_files()
+    if name == "constant" and not labels:
+        labels = "--labels names.txt"
+    run(f"threshold fit {FITS[name]} --output rule.npz")
+    text = run(f"threshold apply S.run --rule rule.npz --output sets.jsonl {labels}")
+    assert text == "3 rows x 3 labels, 3 predicted\n"
+    sets = [json.loads(line) for line in Path("sets.jsonl").read_text().splitlines()]
+    assert {row["instance"]: row["labels"] for row in sets} == {
+        "q1": ["art"],
+        "q2": ["law"],
+        "q3": ["sea"],
+    }
+
+
+def test_threshold_warns_of_labels_that_fitting_lacked(folder: Path) -> None:
+    write_small_files()
+    line = "threshold fit Y.qrels S.run --rule label --measure f1.macro --output rule.npz"
+    assert answer(line.split())[0] == 0
+    line = "threshold apply S.run --rule rule.npz --labels more.txt --output chosen.npz"
+    code, out, err = answer(line.split())
+    assert (code, out) == (0, "3 rows x 4 labels, 3 predicted\n")
+    assert err == "xmleval: rule.npz: 1 label did not occur in fitting; it is never predicted\n"
+    assert sp.load_npz("chosen.npz").toarray().tolist() == np.eye(3, 4, 1).tolist()

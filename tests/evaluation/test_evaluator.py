@@ -4,6 +4,7 @@ import copy
 import itertools
 import pickle
 import random
+import re
 import signal
 import threading
 import time
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.evaluation.data import (
     METRICS,
@@ -30,7 +32,7 @@ from tests.evaluation.data import (
     empty,
 )
 from tests.limits import small_limits
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, Running, evaluate
 from xmleval.states import label_table
 from xmleval.states.state import state_class
 
@@ -263,3 +265,111 @@ def test_rows_that_list_nothing_merge_as_those_with_scores(saved: bool, tmp_path
         for other in others:
             first.merge(other)
         assert first.compute().to_dict() == expected
+
+
+EYE = np.eye(3)
+
+
+def counted_with(scores: Any = EYE, rows: Any = None, **options: Any) -> Evaluator:
+    """Return an evaluator that has counted three rows, with further arguments of the rows."""
+    usual: dict[str, Any] = {"metrics": "p@1", "n_labels": 3}
+    evaluator = Evaluator(**usual | options)
+    evaluator.update(EYE, scores, **(rows or {}))
+    return evaluator
+
+
+UNLISTED: dict[str, Any] = {"metrics": "lrap", "conventions": "unlisted=0.5"}
+PSP: dict[str, Any] = {"metrics": "psp@1"}
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "message"),
+    [
+        ({}, {"metrics": "p@2"}, "metrics differs: p@1 here, p@2 there"),
+        (
+            {"conventions": "ties=expected"},
+            {},
+            "ties differs: expected here, order there",
+        ),
+        (
+            {},
+            {"higher_is_better": False},
+            "higher_is_better differs: True here, False there",
+        ),
+        (
+            PSP | {"inverse_propensity": [1, 2, 3]},
+            PSP | {"inverse_propensity": [1, 2, 4]},
+            "propensity differs",
+        ),
+        (
+            UNLISTED,
+            UNLISTED | {"scores": EYE.astype(np.float32)},
+            "scores are float64 here, float32 there",
+        ),
+        (
+            {},
+            {"rows": {"sample_weight": [1, 2, 1]}},
+            "input differs: ['y_score'] here, ['sample_weight', 'y_score'] there",
+        ),
+        (
+            {"rows": {"row_groups": [*"aba"]}},
+            {},
+            "input differs: ['row_groups', 'y_score'] here, ['y_score'] there",
+        ),
+    ],
+)
+def test_merge_refuses_other_settings_and_inputs(
+    here: dict[str, Any], there: dict[str, Any], message: str
+) -> None:
+    evaluator = counted_with(**here)
+    other = counted_with(**there)
+    before = [bytes_of(evaluator), bytes_of(other)]
+    with pytest.raises(ValueError, match=f"^merge: {re.escape(message)}$"):
+        evaluator.merge(other)
+    assert [bytes_of(evaluator), bytes_of(other)] == before
+    evaluator.merge(counted_with(**here))  # which counts other rows
+    assert evaluator.n_rows == 6
+
+
+def test_merge_refuses_the_evaluator_itself() -> None:
+    evaluator = counted_with()
+    with pytest.raises(ValueError, match=r"^merge: 3 rows of both are counted already; count each"):
+        evaluator.merge(evaluator)
+    assert evaluator.n_rows == 3
+
+
+def test_rows_of_files_and_of_updates_keep_their_values_in_order(tmp_path: Path) -> None:
+    sp.save_npz(tmp_path / "Y.npz", sp.csr_array(EYE))
+    sp.save_npz(tmp_path / "S.npz", sp.csr_array(EYE[[0, 2, 2]]))
+    options: dict[str, Any] = {"metrics": "p@1", "per_row": True}
+    paths = tmp_path / "Y.npz", tmp_path / "S.npz"
+    evaluate(*paths, **options, running=Running(save=tmp_path / "state.npz"))
+    in_memory = counted_with(EYE[[1, 0, 2]], **options)
+    updated = Evaluator.load(tmp_path / "state.npz")
+    updated.update(EYE, EYE[[1, 0, 2]])
+    merged = Evaluator.load(tmp_path / "state.npz").merge(in_memory)
+    for evaluator in (updated, merged):
+        assert evaluator.compute().per_row()["p@1"].tolist() == [1, 0, 1, 0, 0, 1]
+    message = "^merge: rows are kept by index here, but by file there$"
+    with pytest.raises(ValueError, match=message):
+        in_memory.merge(Evaluator.load(tmp_path / "state.npz"))
+
+
+@pytest.mark.parametrize("unlisted", [0.1, 0.5])
+def test_rows_that_list_nothing_take_the_type_of_earlier_scores(unlisted: float) -> None:
+    """In float32, the score 0.1 of unlisted labels is that of a listed one."""
+    options: dict[str, Any] = {
+        "metrics": ["auc.micro", "lrap"],
+        "conventions": {"unlisted": unlisted},
+        "n_labels": 3,
+    }
+    listed = sp.csr_array(np.array([[unlisted, 0, 0.75], [0, 1, 0], [0, 0, unlisted]], np.float32))
+    nothing = sp.csr_array((3, 3), dtype=np.float32)
+    expected = evaluate(np.vstack([EYE, EYE]), sp.vstack([listed, nothing]), **options)
+    evaluator = Evaluator(**options)
+    evaluator.update(EYE, listed)
+    evaluator.update(EYE, nothing.astype(np.float64))
+    assert dict(evaluator.compute()) == dict(expected)
+    with pytest.raises(ValueError, match=r"^y_score: scores are float64, unlike earlier scores; "):
+        evaluator.update(EYE, listed.astype(np.float64))
+    assert evaluator.n_rows == 6

@@ -1,6 +1,7 @@
 """Label groups: their values and shares, groups by training rows, and values that are kept."""
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -226,6 +227,93 @@ def test_label_groups_are_made_of_numbers_of_training_rows() -> None:
         for groups in (by_counts, by_rows):
             labels = {name: group.tolist() for name, group in groups.items()}
             assert labels == labels_by_group
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"label_counts": [3, -1]},
+            "label_counts: label 1: -1 is not a number of rows",
+        ),
+        ({"label_counts": [0.5, 1]}, "label_counts: label 0: 0.5 is not a number of rows"),
+        ({"label_counts": [1, math.inf]}, "label_counts: label 1: inf is not a number of rows"),
+        (
+            {"label_counts": [1, 2], "n_labels": 3},
+            "n_labels: 3 does not match the 2 label counts",
+        ),
+        (
+            {"label_counts": [1, 2], "labels": ["a"]},
+            "labels: 1 does not match the 2 label counts",
+        ),
+    ],
+)
+def test_label_groups_refuse_wrong_numbers_of_training_rows(
+    arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        label_groups(**arguments)
+
+
+def test_label_groups_are_found_by_name_and_matched_by_names_of_labels() -> None:
+    groups = label_groups(label_counts=[0, 5, 200, 7], labels=[*"abcd"])
+    assert [*groups] == ["zero-shot", "tail", "head"]
+    assert len(groups) == 3
+    assert groups["tail"].tolist() == [1, 3]
+    with pytest.raises(KeyError, match="no group 'torso'; there are zero-shot, tail, head"):
+        groups["torso"]
+    others = groups.for_labels([*"dxc"])  # "x" has no training rows
+    assert {name: labels.tolist() for name, labels in others.items()} == {
+        "zero-shot": [1],
+        "tail": [0],
+        "head": [2],
+    }
+    all_seen = label_groups(label_counts=[5, 200], labels=[*"ab"]).for_labels([*"bxa"])
+    assert {name: labels.tolist() for name, labels in all_seen.items()} == {
+        "zero-shot": [1],
+        "tail": [2],
+        "head": [0],
+    }
+    message = "groups of labels without names cannot be matched by name"
+    with pytest.raises(ValueError, match=message):
+        label_groups(label_counts=[5, 200]).for_labels([*"ab"])
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a", "", "b"], "label 1: the name of its group is empty"),
+        ([["a"], "b", "c"], "label 0: ['a'] is neither a text nor an integer"),
+        ([1.5, 2, 3], "label 0: 1.5 is neither a text nor an integer"),
+        ([None, "a", "b"], "label 0: None is neither a text nor an integer"),
+        (["a", "b"], "has groups of 2 labels; expected one for each of 3"),
+        (
+            {7: "a"},
+            "7 is not a label id in 0..2; label ids are counted from 0, and names need names of "
+            "labels in y_true",
+        ),
+        ({-1: "a"}, "-1 is not a label id in 0..2"),
+    ],
+)
+def test_groups_of_labels_and_rows_are_refused_with_their_place(groups: Any, message: str) -> None:
+    truth = np.eye(3)
+    with pytest.raises(ValueError, match=f"^label_groups: {re.escape(message)}"):
+        evaluate(truth, truth, metrics="p@1", label_groups=groups)
+    if isinstance(groups, list):
+        of_rows = message.replace("label", "row")
+        if len(groups) != len(truth):
+            of_rows = "2 rows do not match the 3 of y_true"
+        with pytest.raises(ValueError, match=f"^row_groups: {re.escape(of_rows)}"):
+            evaluate(truth, truth, metrics="p@1", row_groups=groups)
+
+
+def test_label_groups_by_name_need_a_label_of_the_truth() -> None:
+    rows = ([["a"], ["b"]], [{"a": 1.0}, {"a": 1.0}])
+    message = "^label_groups: none of its labels is in y_true, which has 'a'$"
+    with pytest.raises(ValueError, match=message):
+        evaluate(*rows, metrics="p@1", label_groups={"x": "rare"})
+    report = evaluate(*rows, metrics="p@1", label_groups={"x": "rare", "b": "rare"})
+    assert [*report.groups] == ["rare", "other"]
 
 
 @pytest.mark.parametrize("edges", [np.array([0, 2, 5]), range(3), "deciles"])

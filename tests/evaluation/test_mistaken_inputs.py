@@ -132,7 +132,18 @@ def test_training_labels_that_are_the_truth_are_noted() -> None:
 
 def test_other_training_labels_are_not_noted() -> None:
     npz(Path("T"), TRAIN)
-    for truth, train in ((FROM_0, TRAIN), (FROM_0, FROM_1), ("Y0.npz", "T.npz")):
+    dense = FROM_0.toarray()
+    other = FROM_0.copy()
+    other.indices[:2] = 0, 1  # of a row
+    assert (other != FROM_0).nnz > 0
+    for truth, train in (
+        (FROM_0, TRAIN),
+        (FROM_0, FROM_1),
+        (FROM_0, other),
+        (dense, 1 - dense),
+        (dense, dense.astype(bool)),
+        ("Y0.npz", "T.npz"),
+    ):
         report = evaluate(truth, LISTED, metrics="psp@1", y_train=train)
         assert not notes_starting("y_train= has", report)
 

@@ -83,6 +83,16 @@ def test_fault_has_one_message_from_all_readers(fault: Fault, folder: Path) -> N
         assert contents(folder) == before
 
 
+@pytest.mark.parametrize("fault", [*texts.FAULTS, *arrays.FAULTS, *arrow.FAULTS], ids=str)
+def test_fault_is_refused_with_its_message(fault: Fault) -> None:
+    fault.write(Path(fault.name).absolute())
+    path = Path(fault.name.replace("_scores", "_indices"))
+    for kind in fault.kinds:
+        with pytest.raises((ValueError, OSError)) as error:
+            READERS[kind](path)
+        fault.check(str(error.value), fault.name)
+
+
 # ---------------------------------------------------------- labels and scores that do not fit
 
 

@@ -1,6 +1,7 @@
 """Sparse matrices, lists and dense arrays in .npz and .npy files: forms, names and refusals."""
 
 import json
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -147,6 +148,45 @@ def test_strings_in_lists_are_names(scored: bool) -> None:
     expected = evaluate(make_truth(), (labels, scores if scored else None), metrics=METRICS)
     values = values_of(METRICS, "Y.jsonl n-labels.npy")
     assert values == pytest.approx(dict(expected), rel=1e-12)
+
+
+def save_names(stem: str, names: list[list[str]], scores: Any = None) -> None:
+    """Save lists of names, and their scores if there are any."""
+    np.save(f"{stem}-labels.npy", np.array(names))
+    if scores is not None:
+        np.save(f"{stem}-scores.npy", np.array(scores))
+
+
+def test_lists_of_names_in_several_files_are_alike() -> None:
+    truth = [["a"], ["b"], ["b"]]
+    save_names("m_1", [["a", "b"]], [[0.5, 0.2]])
+    save_names("m_2", [["", "b"], ["b", "a"]], [[0.9, 0.2], [0.3, 0.4]])
+    report = evaluate(truth, "m_?-labels.npy", metrics=["p@1"], per_row=True)
+    assert report.per_row()["p@1"].tolist() == [1.0, 1.0, 0.0]
+    Path("m_2-scores.npy").unlink()
+    message = r"^m_2-labels\.npy: expected scores in all files or in none, but m_1-labels\.npy diff"
+    with pytest.raises(ValueError, match=message):
+        evaluate(truth, "m_?-labels.npy", metrics=["p@1"])
+    Path("m_1-scores.npy").unlink()
+    assert evaluate(truth, "m_?-labels.npy", metrics=["p@1"])["p@1"] == 1.0
+    np.save("m_2-labels.npy", np.array([[0, 1], [1, 0]]))
+    message = r"^m_2-labels\.npy: expected predictions with names, as TRUTH has them"
+    with pytest.raises(ValueError, match=message):
+        evaluate(truth, "m_?-labels.npy", metrics=["p@1"])
+
+
+def test_wrong_lists_of_names_are_refused_with_their_row() -> None:
+    truth = [["a"], ["b"], ["b"]]
+    save_names("m", [["a", "b"], ["", "b"], ["b", "b"]])
+    message = r"^m-labels\.npy: row 2: label 'b' occurs twice; expected each label once in a row$"
+    with pytest.raises(ValueError, match=message):
+        evaluate(truth, "m-labels.npy", metrics="p@1")
+    names = [["a", "b"], ["", "b"], ["b", "a"]]
+    save_names("m", names, [[0.5, 0.2], [math.nan, 0.2], [0.3, 0.4]])  # no score of an empty slot
+    assert evaluate(truth, "m-labels.npy", metrics="p@1")["p@1"] == pytest.approx(2 / 3)
+    save_names("m", names, [[0.5, 0.2], [0.1, 0.2], [0.3, math.nan]])
+    with pytest.raises(ValueError, match=r"^m-labels\.npy: row 2: score nan is not a number"):
+        evaluate(truth, "m-labels.npy", metrics="p@1")
 
 
 def test_names_without_a_known_format_are_refused(refused: Any) -> None:

@@ -1,5 +1,6 @@
 """Parquet and Arrow files: columns, names and writing."""
 
+import re
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from tests.made_files import pieces_of
 from tests.made_tables import ENDINGS, lists
 from tests.made_tables import save as save_in
+from xmleval import evaluate
 from xmleval.io import (
     Pieces,
     read_arrow_scores,
@@ -220,3 +222,84 @@ def test_write_parquet_keeps_the_file_when_it_fails() -> None:
             write_parquet(path, pieces, case.kind)
     contents = {each: each.read_bytes() for each in Path().iterdir()}
     assert contents == {path: b"as it was"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (
+            {"instance": ["a"], "labels": [["x"]]},
+            {"instance": ["b"], "label": ["x"]},
+            "has columns 'instance, label', unlike parts/1.parquet",
+        ),
+        (
+            {"instance": ["a"], "labels": [["x"]]},
+            {"labels": [["x"]]},
+            "has columns 'labels', unlike parts/1.parquet",
+        ),
+        (
+            {"labels": [[0]]},
+            {"row": [1], "label": [0]},
+            "has columns 'row, label', unlike parts/1.parquet",
+        ),
+        (
+            {"row": [0, 1], "label": [0, 1]},
+            {"row": [2, 1], "label": [0, 0]},
+            "row 1 is also in parts/1.parquet; expected each row in one file",
+        ),
+        (
+            {"a": [1, 0], "b": [0, 1]},
+            {"a": [1], "c": [0]},
+            "column 'c' is not in both, this file and parts/1.parquet",
+        ),
+        (
+            {"a": [1, 0], "b": [0, 1]},
+            {"a": [1]},
+            "column 'b' is not in both, this file and parts/1.parquet",
+        ),
+        (
+            {"a": [1, 0], "b": [0, 1]},
+            {"a": [1], "b": [None]},
+            "row 0: column 'b': the cell is empty; give 0 if the label is not relevant",
+        ),
+    ],
+)
+def test_tables_of_one_truth_have_the_same_columns(
+    first: dict[str, Any], second: dict[str, Any], message: str
+) -> None:
+    Path("parts").mkdir(exist_ok=True)
+    for number, columns in enumerate((first, second), 1):
+        save_in(Path("parts"), columns).rename(f"parts/{number}.parquet")
+    with pytest.raises(ValueError, match=f"^parts/2.parquet: {re.escape(message)}"):
+        evaluate("parts", np.eye(3, 2), metrics="p@1")
+
+
+def test_columns_of_labels_may_be_in_another_order_in_each_table() -> None:
+    Path("parts").mkdir()
+    scores = np.array([[3.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
+    save_in(Path("parts"), {"a": [1, 0], "b": [0, 1]}).rename("parts/1.parquet")
+    save_in(Path("parts"), {"b": [False], "a": [True]}).rename("parts/2.parquet")
+    report = evaluate("parts", scores, metrics="p@1", per_row=True)
+    assert report.per_row()["p@1"].tolist() == [1.0, 1.0, 0.0]
+
+
+def test_nulls_among_names_are_refused_with_their_column() -> None:
+    names = pa.array(["x", None])
+    scores = {"a": {"x": 1.0}}
+    path = save({"instance": ["a", "b"], "label": names.dictionary_encode()})
+    with pytest.raises(ValueError, match=r"f\.parquet: row 1: 'label' is null; expected"):
+        evaluate(path, scores, metrics="p@1")
+    dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 1]), names)
+    path = save({"instance": ["a", "b"], "label": dictionary}, "arrow")
+    message = r"f\.arrow: a null among the values of the dictionary of 'label'; expected"
+    with pytest.raises(ValueError, match=message):
+        evaluate(path, scores, metrics="p@1")
+
+
+def test_lists_of_names_without_scores_rank_in_their_order() -> None:
+    path = save({"instance": ["q", "p"], "labels": [["y", "x", "z"], ["x"]]})
+    scores = read_arrow_scores(path, [*"xyz"])
+    assert scores.matrix.toarray().tolist() == [[-2.0, -1.0, -3.0], [-1.0, 0.0, 0.0]]
+    truth = {"q": ["y"], "p": ["x"]}
+    for y_score in (scores, path, {"q": [*"yxz"], "p": ["x"]}):
+        assert evaluate(truth, y_score, metrics="p@1", labels=[*"xyz"])["p@1"] == 1.0

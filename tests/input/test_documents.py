@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+import re
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.damage import answer, values_of
-from xmleval import evaluate
+from xmleval import evaluate, scan
 from xmleval.input.formats.documents import parsed
 
 DOCS = 'id,tags,predicted\n1,"a, b",b\n2,,a\n3,c,"c,a"\n'
@@ -187,6 +188,10 @@ CELLS = [
         ["[('a', np.float64(0.5)), (np.str_(\"c\"), np.float32(0.25))]"],
         [SCORED_CELL],
     ),
+    Cells(
+        ["{'a': -0.25, 'c': -5e-1}", "[('a', -1), ('c', np.float64(-2.5))]"],
+        [SCORED_CELL, SCORED_CELL],
+    ),
 ]
 
 
@@ -234,7 +239,17 @@ def test_training_labels_are_read_from_documents() -> None:
 
 @pytest.mark.parametrize(
     "cell",
-    ["['a' 'b']", "[0x1]", "[1_0]", "{'a': 1, 2: 3}", "['\\d']", "[b'a']", "[a]", "[1e1_0]"],
+    [
+        "['a' 'b']",
+        "[0x1]",
+        "[1_0]",
+        "{'a': 1, 2: 3}",
+        "['\\d']",
+        "[b'a']",
+        "[a]",
+        "[1e1_0]",
+        "{'a': -.5}",
+    ],
 )
 def test_cells_that_python_never_prints_are_refused(cell: str) -> None:
     with Path("d.csv").open("w", newline="") as file:
@@ -264,3 +279,69 @@ def test_messages_in_python_name_arguments(tmp_path: Path) -> None:
     message = r"name the column with scan\(path, label=...\), scan\(path, score=...\) or "
     with pytest.raises(ValueError, match=message):
         evaluate(path, metrics="statistics")
+
+
+def test_rows_for_each_label_are_noted_where_values_of_ids_repeat(tmp_path: Path) -> None:
+    """A field that is named and has one label in each line makes lines entries."""
+    path = tmp_path / "t.csv"
+    path.write_text("id,tag,text\n1,a,one\n1,b,two\n2,b,three\n")
+    scores = {"1": {"a": 0.5, "b": 0.25}, "2": {"a": 1.0}}
+    report = evaluate(scan(path, label="tag"), scores, metrics=["p@1", "r@2"])
+    assert dict(report) == {"p@1": 0.5, "r@2": 0.5}
+    assert report.notes == [
+        f"{path}: a row for each label, as values of 'id' repeat, column left out: 'text', as "
+        "values differ within a row"
+    ]
+    path.write_text("id,tag,text\n1,a,one\n2,b,three\n")
+    report = evaluate(scan(path, label="tag"), scores, metrics=["p@1"])
+    assert report["p@1"] == 0.5
+    assert "a row for each label" not in str(report.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "id,id,pred\n1,1,a\n",
+            "2 columns are called 'id'; name the column with",
+        ),
+        (
+            "id,pred\r1,a\r2,b\r",
+            "line 1: new-line character seen in unquoted field",
+        ),
+        ("id,pred\n", "it has no rows; expected a line of field names"),
+    ],
+)
+def test_tables_without_readable_columns_are_refused(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{path}: {message}')}"):
+        evaluate([["a"], ["b"]], path, metrics="p@1")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [('["de"]', "['de']"), ('{"a": 1}', "{'a': 1}"), ("null", None)]
+)
+def test_values_of_rows_are_texts_or_numbers(value: str, shown: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    first = '{"id": "1", "tags": ["a"], "lang": "en"}'
+    path.write_text(f'{first}\n{{"id": "2", "tags": [], "lang": {value}}}\n')
+    message = "has no value; give each row one"
+    if shown:
+        message = f"has {shown}; expected a text or a number"
+    message = re.escape(f"{path}: line 2: column 'lang' {message}")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        evaluate(path, {"1": ["a"], "2": ["a"]}, metrics="p@1", row_groups="lang")
+
+
+def test_weights_of_rows_in_a_column_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,tags,w\n1,a,2\n2,b,x\n")
+    message = re.escape(f"{path}: column 'w' has 'x' for row '2'; expected a number")
+    scores = {"1": ["a"], "2": ["a"]}
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        evaluate(path, scores, metrics="p@1", sample_weight="w")
+    path.write_text("id,tags,w\n1,a,2\n2,b,6\n")
+    assert evaluate(path, scores, metrics="p@1", sample_weight="w")["p@1"] == 0.25

@@ -128,7 +128,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_qrels(Path("truth.qrels"))
 
 
-FILES = [
+FILES: list[Any] = [
     "nan.csv scores.csv --unjudged nan",
     "marked.csv scores.csv --unjudged -1",
     "nan.parquet scores.parquet --unjudged nan",
@@ -140,15 +140,14 @@ FILES = [
     "Y.npz S.npz --judged judged.txt",
     "Y.npz S.npz --exclude unjudged.txt",
     "M.npz S.npz --unjudged -1",
-    "Y.npz S.npz --unjudged unjudged.npz --workers 2",
-    "M.npz S.npz --unjudged -1 --workers 2",
+    pytest.param("Y.npz S.npz --unjudged unjudged.npz --workers 2", marks=pytest.mark.slow),
+    pytest.param("M.npz S.npz --unjudged -1 --workers 2", marks=pytest.mark.slow),
     "truth.json scores.json --unjudged unjudged.json --labels names.txt",
     "truth.json scores.json --judged judged.json --labels names.txt",
     "truth.qrels scores.json --judged truth --labels names.txt",
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", FILES)
 def test_cells_are_left_out_in_files(words: str, files: None, run: Run) -> None:
     options = f"--metrics {','.join(METRICS)} --decision threshold0.7 --format json"

@@ -196,11 +196,40 @@ def test_update_and_merge_refuse_other_restrictions() -> None:
             "candidates: row 1: label id 9 is not in 0..8",
             {"candidates": np.arange(8, 48)[:, None]},
         ),
+        (
+            "candidates: shape (40, 8) has 8 labels; 9 were expected",
+            {"candidates": AMONG[:, :8].astype(bool)},
+        ),
+        ("candidates: 39 rows do not match the 40 of y_true", {"candidates": AMONG[1:]}),
+        ("exclude: 39 rows do not match the 40 of y_true", {"exclude": GONE[1:].astype(bool)}),
+        (
+            'exclude: conventions="unlisted=0" gives all labels a score; give '
+            'conventions="unlisted=below"',
+            {"exclude": GONE, "conventions": "unlisted=0"},
+        ),
+        (
+            'candidates: conventions="unlisted=-0.5" gives all labels a score; give '
+            'conventions="unlisted=below"',
+            {"candidates": AMONG, "conventions": "unlisted=-0.5"},
+        ),
+        (
+            'unjudged: conventions="unlisted=0" gives all labels a score, including labels that '
+            'are not judged; give conventions="unlisted=below"',
+            {"unjudged": GONE, "conventions": "unlisted=0"},
+        ),
     ],
 )
 def test_restrictions_that_are_wrong_are_refused(message: str, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         values(T, D, metrics="p@1", **options)
+
+
+def test_candidates_need_scores_to_be_ranked() -> None:
+    message = r"^candidates: needs y_score=, by which labels are ranked$"
+    with pytest.raises(ValueError, match=message):
+        evaluate(T, y_pred=T, metrics="f1.micro", candidates=AMONG)
+    report = evaluate(T, D, y_pred=T, metrics=["f1.micro", "p@1"], candidates=AMONG)
+    assert report["f1.micro"] == 1.0
 
 
 def expected_note(predicted: Any, exclude_from: str) -> str:

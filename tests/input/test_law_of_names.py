@@ -221,8 +221,16 @@ CASES = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "form"), CASES)
+def slow_but_some(cases: list[tuple[str, str]]) -> list[Any]:
+    """Return cases of which the fast tests run every fourth, of each law and of each form some."""
+    params: list[Any] = []
+    for place, case in enumerate(cases):
+        marks = [pytest.mark.slow] if place % 4 else []
+        params.append(pytest.param(*case, marks=marks))
+    return params
+
+
+@pytest.mark.parametrize(("name", "form"), slow_but_some(CASES))
 def test_law_in_memory(name: str, form: str) -> None:
     law = LAWS[name]
     made = FORMS[form]
@@ -250,8 +258,7 @@ def test_law_in_memory(name: str, form: str) -> None:
 FILE_CASES = [(name, form) for name, law in LAWS.items() for form in FILES if is_case(law, form)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "form"), FILE_CASES)
+@pytest.mark.parametrize(("name", "form"), slow_but_some(FILE_CASES))
 def test_law_of_files(name: str, form: str) -> None:
     law = LAWS[name]
     scores = write_rows("s", form, law.scores)

@@ -118,7 +118,6 @@ def scores_for(name: str) -> Rows:
     return FULL if NAMED[name].wide else RUN
 
 
-@pytest.mark.slow
 @cases
 def test_names_give_what_numbers_give(name: str, role: str) -> None:
     form = NAMED[name]

@@ -214,6 +214,8 @@ def test_sizes_of_groups_are_those_of_lightgbm() -> None:
         (([1, 0, 1],), "sizes: expected one of sizes and qid"),
         (([1, 2], 5), "sizes: 5 is not a list or an array"),
         (([1, 2], None, 5), "qid: 5 is not a list or an array"),
+        (([1, 0, 1], None, [7, 7]), "qid: expected 3 values, one for each label"),
+        (([1, 0, 1], [3], [7, 7, 7]), "sizes: expected one of sizes and qid"),
         (([[1, 0]], [2]), r"values: shape \(1, 2\) is not \(n,\)"),
     ],
 )
@@ -252,6 +254,25 @@ def test_scores_are_not_judged_by_themselves(form: Callable[..., Any]) -> None:
     assert results_of(alone, table, **GRADED) == expected(GRADED)
 
 
+def test_numbered_labels_need_ids_judgements_and_scores() -> None:
+    table = make_table()[["qid", "y", "score"]]
+    truth = from_df(table[["qid", "y"]], label="", score="y")
+    texts = table[["qid"]].assign(text="a")
+    advice = "the columns are 'qid', 'text'; name the column with"
+    with pytest.raises(ValueError, match=f"^frame: no column has scores; {advice}"):
+        from_df(texts, label="")
+    write_csv(texts, "texts")
+    numbered = scan("texts.csv", label="")
+    with pytest.raises(ValueError, match=f"^texts.csv: no column has scores; {advice}"):
+        evaluate(truth, numbered, metrics="p@1")
+    with pytest.raises(ValueError, match=f"^texts.csv: no column has judgements; {advice}"):
+        evaluate(numbered, from_df(table, label="", score="score"), metrics="p@1")
+    nameless = table.rename(columns={"qid": "text"})[["text", "y"]]
+    message = "^frame: no column has the ids of instances; the columns are 'text', 'y'; name the"
+    with pytest.raises(ValueError, match=message):
+        evaluate(from_df(nameless, label="", score="y"), truth, metrics="p@1")
+
+
 def test_groups_by_sizes_have_no_names_of_rows() -> None:
     table = make_table()
     truth = from_groups(table["y"], SIZES)
@@ -260,12 +281,14 @@ def test_groups_by_sizes_have_no_names_of_rows() -> None:
     with pytest.raises(ValueError, match=text):
         evaluate(truth, named)
     write_csv(table, "table")
-    text = r"have names, but groups by sizes in .* have none"
+    text = "rows of {} have names, but groups by sizes in {} have none; give qid= to both$"
     for other in (named, table, "table.csv", from_df(table[["qid", "score"]])):
-        with pytest.raises(ValueError, match=text):
+        name = "table.csv" if isinstance(other, str) else "y_score"
+        with pytest.raises(ValueError, match=f"^{name}: {text.format(name, 'y_true')}"):
             evaluate(truth, other)
-    for other in (table, "table.csv"):
-        with pytest.raises(ValueError, match=text):
+    for other in (from_groups(table["y"], qid=table["qid"]), table, "table.csv"):
+        name = "table.csv" if isinstance(other, str) else "y_true"
+        with pytest.raises(ValueError, match=f"^y_score: {text.format(name, 'y_score')}"):
             evaluate(other, truth)
     scores = table["score"]
     with pytest.raises(ValueError, match=r"row '0' has 4 labels, but 3 in y_true"):

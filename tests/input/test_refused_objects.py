@@ -61,6 +61,30 @@ FALLING.indptr[-1] = -1
 PTR = "indptr is {} there; it must start at 0, never fall and end at the number of stored entries"
 TWICE = "row 1: label id 3 occurs twice; ids of a row must be distinct"
 NO_LIST = "labels of a top-k list must be integers of shape (m, k), not {} of shape {}"
+OUTSIDE = [COO.copy(), COO.copy()]
+OUTSIDE[0].coords = (np.array([1, 3, 4, 1]), COO.coords[1])
+OUTSIDE[1].coords = (np.array([1, -1, 2, 1]), COO.coords[1])
+BOTH_INTEGERS = (
+    "both {} of the pair are integers, so it is not clear which has the labels; "
+    "convert the scores to floats"
+)
+CELLS = np.empty((4, 2), object)
+for place in np.ndindex(CELLS.shape):
+    CELLS[place] = ["a"]
+
+
+class NotAnArray:
+    """An object with a shape that cannot become an array."""
+
+    shape = (M, N)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError("no numbers here")
+
+    def __len__(self) -> int:
+        return 4
+
+
 # the start of a message, without the name of its argument, and arguments, the refused one first
 NUMBERED: list[Case] = [
     *(
@@ -133,6 +157,15 @@ NUMBERED: list[Case] = [
     (
         "shape (4, 5) has 5 labels; 6 were expected",
         {"y_pred": sp.csr_array(H[:, :5])},
+    ),
+    (
+        "2 rows do not match the 4 of y_true; it looks transposed: rows are instances, columns "
+        "ranks; give the .T of its arrays",
+        single(np.array([[0, 1, 2, 3], [1, 2, 3, 0]]), np.ones((2, 4))),
+    ),
+    (
+        "2 rows do not match the 4 of y_true",
+        {"y_pred": sp.csr_array((2, N))},
     ),
     (
         "shape (4, 0) does not have 1..2^40 labels",
@@ -252,6 +285,74 @@ NUMBERED: list[Case] = [
         "labels of y_score have names, but those of y_true have none; give labels=",
         {"y_score": [*RUN.values()]},
     ),
+    *(
+        (f"row {row} is not in 0..3", {"y_score": matrix})
+        for row, matrix in zip((4, -1), OUTSIDE, strict=True)
+    ),
+    ("cannot be read as an array: no numbers here", {"y_true": NotAnArray()}),
+    ("cannot be read as an array: no numbers here", {"y_score": NotAnArray()}),
+    ("dtype complex128 is not a type of real numbers", {"y_score": sp.csr_array(S * 1j)}),
+    (
+        "dtype |S1 is not a type of real numbers; decode bytes to text",
+        {"y_score": np.full(S.shape, b"x")},
+    ),
+    (
+        "a list of 4 sparse matrices; scipy.sparse.vstack joins batches of rows",
+        {"y_score": [sp.csr_array(S)] * M},
+    ),
+    (
+        "shape (4, 2) has 2 labels; 1 was expected; from predict_proba, give y_score[:, 1:], the "
+        "scores of class 1",
+        {"y_score": S[:, :2], "y_true": T[:, :1]},
+    ),
+    (
+        "shape (4, 3) has 3 labels; 1 was expected; if y_true lists label ids, give n_labels=",
+        {"y_score": S[:, :3], "y_true": T[:, :1]},
+    ),
+    (
+        "shape (4,) has one number in each row; for one label, give y_true[:, None]",
+        {"y_true": T[:, 0]},
+    ),
+    *(
+        (
+            f"shape {array.shape} has {what} in each row, such as {value}, not zeros and ones of "
+            f"all labels; for label ids, give {code} with n_labels=, the number of labels",
+            {"y_pred": array},
+        )
+        for array, what, value, code in (
+            (np.array([0, 1, 2, 3]), "one number", 2, "y_pred[:, None].tolist()"),
+            (np.array([[0, 1], [1, 2], [2, 0], [0, 1]]), "numbers", 2, "y_pred.tolist()"),
+            (
+                np.array([[0, -1], [1, 2], [2, 0], [0, 1]]),
+                "numbers",
+                -1,
+                "[[i for i in row if i >= 0] for row in y_pred.tolist()]",
+            ),
+        )
+    ),
+    (
+        BOTH_INTEGERS.format("arrays"),
+        {"y_score": ([[1, 2]] * M, [[2, 1]] * M)},
+    ),
+    (
+        'conventions="unlisted=0.5" is compared with scores, but this list has none',
+        {"y_score": ([[1]] * M, None), "conventions": "unlisted=0.5"},
+    ),
+    (
+        'conventions="unlisted=0.5" is compared with scores, but this list has none',
+        {
+            "y_score": ([[1]] * M, None),
+            "conventions": "unlisted=0.5",
+            "higher_is_better": False,
+        },
+    ),
+    *(
+        (
+            f"row 0: label {shown_label} is not a name or an integer id",
+            {**ids([label], [], [], []), "y_score": S},
+        )
+        for label, shown_label in ((2**63, 2**63), (np.uint64(2**63), 2**63), (True, True))
+    ),
 ]
 NO_JUDGEMENT = "is not an integer judgement; give scores as y_score"
 NAMED_ROWS: list[Case] = [
@@ -262,6 +363,32 @@ NAMED_ROWS: list[Case] = [
     (
         "row 1: label 3 is not text, as 'red' is",
         {"y_true": [["red"], [3], [], []]},
+    ),
+    *(
+        (
+            f"row 1: label {shown_label} is not text, as 'red' is; leave out missing labels",
+            {"y_true": [["red"], [label], [], []]},
+        )
+        for label, shown_label in ((None, "None"), (math.nan, "nan"))
+    ),
+    (
+        "4 rows of labels, but 1 of scores",
+        {"y_score": ([["red"]] * 4, [[0.5]])},
+    ),
+    *(
+        (
+            f"{type(scores).__name__} is not a list of scores for each row",
+            {"y_score": ([["red"]] * 4, scores)},
+        )
+        for scores in (3, np.array(3.0), sp.csr_array(np.ones((4, 1))))
+    ),
+    (
+        "its cells are lists; give the column of lists, as y_score[:, 0]",
+        {"y_score": CELLS},
+    ),
+    (
+        "its cells are lists; give the column of lists, as y_true[:, 0]",
+        {"y_true": CELLS},
     ),
     *(
         ("row 1: label 'red' occurs twice", {name: [["blue"], ["red", "red"], [], []]})
@@ -388,6 +515,70 @@ def test_names_are_refused_by_argument_row_and_value(case: Case) -> None:
     refuse(*case, y_true=TAGS, y_score=SCORED)
 
 
+def test_lazy_frames_are_refused_with_the_call_that_reads_them() -> None:
+    pl: Any = pytest.importorskip("polars")
+    frame = pl.DataFrame({"instance": ["q1", "q2"], "label": ["red", "blue"]})
+    refuse("a LazyFrame has no rows yet; call .collect()", {"y_true": frame.lazy()}, y_score=RUN)
+    truth = {"q1": ["red"], "q2": ["red"]}
+    collected = frame.lazy().collect()
+    assert evaluate(truth, y_pred=collected, metrics="f1.micro")["f1.micro"] == 0.5
+
+
+def test_pairs_of_frames_and_series_have_the_values_of_lists() -> None:
+    pd: Any = pytest.importorskip("pandas")
+    order = np.argsort(-S, axis=1)[:, :3]
+    sorted_scores = np.take_along_axis(S, order, 1)
+    expected = dict(evaluate(T, (order, sorted_scores), metrics=["p@2", "ndcg@3"]))
+    pair = (pd.DataFrame(order), pd.DataFrame(sorted_scores))
+    assert dict(evaluate(T, pair, metrics=["p@2", "ndcg@3"])) == expected
+    other_index = pd.DataFrame(order, index=range(1, M + 1))
+    message = "its labels and its scores have different indexes; give both the same"
+    refuse(message, {"y_score": (other_index, pair[1])}, y_true=T)
+    names = [["red"], ["blue"], ["green"], ["red"]]
+    scores = [[0.5], [0.25], [1.0], [0.125]]
+    series = pd.Series(names)
+    expected = dict(evaluate(TAGS, (names, scores), metrics=["p@1"]))
+    for second in (pd.Series(scores), pd.DataFrame(scores), np.array(scores)):
+        assert dict(evaluate(TAGS, (series, second), metrics=["p@1"])) == expected
+    column_of_lists = np.empty((4, 1), object)
+    for row, name in enumerate(names):
+        column_of_lists[row, 0] = name
+    assert dict(evaluate(TAGS, column_of_lists, metrics=["p@1"])) == expected
+
+
+@pytest.mark.parametrize(
+    ("levels", "columns"),
+    [
+        ([None, None], {"instance": "level_0", "label": "level_1"}),
+        (["query", "doc"], {"instance": "query", "label": "doc"}),
+        (["query", None], {"instance": "query", "label": "level_1"}),
+    ],
+)
+def test_series_by_row_and_label_are_refused_with_the_call_that_reads_them(
+    levels: list[str | None], columns: dict[str, str]
+) -> None:
+    pd: Any = pytest.importorskip("pandas")
+    index = pd.MultiIndex.from_tuples([("q1", "red"), ("q2", "blue")], names=levels)
+    options = ", ".join(f"{name}={column!r}" for name, column in columns.items())
+    call = f"xmleval.from_df(y_score.reset_index(name='value'), {options}, score='value')"
+    message = f"is a series with an index of rows and labels; give {call}"
+    series = pd.Series([0.5, 0.25], index=index)
+    refuse(message, {"y_score": series}, y_true=QRELS)
+    frame = series.reset_index(name="value")
+    scores = from_df(frame, score="value", **columns)
+    report = evaluate({"q1": ["red"], "q2": ["red"]}, scores, metrics="p@1")
+    assert report["p@1"] == 0.5
+
+
+def test_archives_of_arrays_are_refused_by_argument(tmp_path: Path) -> None:
+    path = tmp_path / "arrays.npz"
+    np.savez(path, first=S[0], second=S[1])
+    with np.load(path) as archive:
+        message = "is an archive of arrays (first, second); give its path, or one array"
+        refuse(message, {"y_score": archive}, y_true=T)
+        refuse(message, {"y_true": archive}, y_score=S)
+
+
 def refuse_frame(message: str, frame: Any, **columns: str) -> None:
     with pytest.raises(ValueError, match=f"^frame: {message}"):
         from_df(frame, **columns)
@@ -429,6 +620,20 @@ def test_frames_are_refused_by_column_and_row() -> None:
     refuse(message, {"y_score": few}, y_true=ONES)
     refuse(message, {"candidates": few}, y_true=ONES, y_score=ONES)
     refuse("row 1: column 'instance' has no value", {"y_true": keyless}, y_score=scores)
+    numbers = pd.DataFrame({"instance": ["q1", "q2"], "labels": [1.5, 2.5]})
+    refuse("column 'labels' has float, not lists", {"y_true": numbers}, y_score=RUN)
+    rated = pd.DataFrame({"user_id": [1, 2], "item_id": [3, 4], "rating": [1, 1]})
+    call = "xmleval.from_df(df, instance='user_id', label='item_id', score=...)"
+    message = "columns 'user_id' and 'item_id' look like a row for each label; read them with "
+    refuse(message + call, {"y_true": rated}, y_score=RUN)
+    for text, advice in (
+        ("a", "split it into lists, or make a list of each label: ['a']"),
+        ("['a']", "convert it with json.loads or ast.literal_eval"),
+        ('{"a": 1}', "convert it with json.loads or ast.literal_eval"),
+    ):
+        texts = pd.DataFrame({"instance": ["q1", "q2"], "labels": [text, "b"]})
+        message = f"column 'labels' has text such as {text!r}, not lists; {advice}"
+        refuse(message, {"y_true": texts}, y_score=RUN)
     refuse("row 'q4' of y_true is missing", {"y_score": scores[:3]}, y_true=QRELS)
     refuse(
         "row 0: expected one score for each label, or for none",
@@ -446,6 +651,10 @@ def test_frames_are_refused_by_column_and_row() -> None:
     advice = "the columns are 'q', 'doc', 'bm25'; name the column with xmleval.from_df"
     refuse_frame(f"no column 's'; {advice}", long, score="s", instance="q", label="doc")
     refuse_frame(f"no column has labels; {advice}", long, instance="q")
+    two = pd.DataFrame({"x": [1], "y": [2]})
+    advice = "the columns are 'x', 'y'; name the column with xmleval.from_df"
+    refuse_frame(f"no column has the ids of instances; {advice}", two, label="y")
+    refuse_frame(f"no column 'z'; {advice}", two, instance="x", label="z")
     refuse_frame("list is not a frame of pandas, polars or Arrow", [{"q": 1}])
 
 

@@ -1,11 +1,16 @@
 """Texts that are refused: each fault is named in one line, with the file and the line it is in."""
 
+import math
+import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.limits import small_limits
 from tests.made_files import make_scores, make_truth, npz
+from xmleval import evaluate
 from xmleval.io import read_scores, read_truth
 
 HEADER = """% a comment
@@ -281,3 +286,43 @@ def test_line_of_a_repeated_label_counts_comments_and_empty_lines(tmp_path: Path
     path.write_text("# a comment\n\n1,2 1:0.5\n# another\n3,3 1:0.5\n")
     with pytest.raises(ValueError, match=r"t\.svm: line 5: label id 3 occurs twice"):
         read_truth(path)
+
+
+LONG = [(f"q{number}", "x", f"{number % 7}.5") for number in range(400)]
+WRITTEN_SCORES: dict[str, tuple[str, str]] = {  # the first line, and each line, by file
+    "s.run": ("", "{} Q0 {} 1 {} m\n"),
+    "s.csv": ("instance,label,score\n", "{},{},{}\n"),
+    "s.tsv": ("instance\tlabel\tscore\n", "{}\t{}\t{}\n"),
+}
+
+
+@pytest.mark.parametrize("score", ["1_0", "1e1_0", "0x1", "nan", "1.2.3", "--1", "x"])
+@pytest.mark.parametrize("name", WRITTEN_SCORES)
+def test_scores_that_are_not_numbers_are_refused_far_behind_the_first_line(
+    name: str, score: str
+) -> None:
+    head, line = WRITTEN_SCORES[name]
+    rows = [*LONG, ("p", "x", score), *((f"r{key}", label, text) for key, label, text in LONG)]
+    Path(name).write_text(head + "".join(line.format(*row) for row in rows))
+    number = len(LONG) + 1 + bool(head)
+    message = rf"^{name}: line {number}: .*{re.escape(score)}.* is not"
+    for limits in (nullcontext, small_limits):
+        with limits(), pytest.raises(ValueError, match=message):
+            evaluate({"q1": ["x"]}, name, metrics="p@1")
+
+
+@pytest.mark.parametrize("name", WRITTEN_SCORES)
+def test_scores_are_read_in_all_spellings_far_behind_the_first_line(name: str) -> None:
+    head, line = WRITTEN_SCORES[name]
+    spelled = {"1e1": 10.0, "+.5": 0.5, "-3.": -3.0, "inf": math.inf, "-Infinity": -math.inf}
+    rows = [*LONG]
+    for place, text in enumerate(spelled):
+        rows += [(f"p{place}", "x", text), (f"p{place}", "y", "0.25")]
+    rows += [(f"r{key}", label, text) for key, label, text in LONG]
+    Path(name).write_text(head + "".join(line.format(*row) for row in rows))
+    truth = {f"p{place}": ["x"] for place in range(len(spelled))}
+    expected = [float(score > 0.25) for score in spelled.values()]
+    for limits in (nullcontext, small_limits):
+        with limits():
+            report = evaluate(truth, name, metrics="p@1", per_row=True)
+        assert report.per_row()["p@1"].tolist() == expected

@@ -1,5 +1,6 @@
 """Texts with labels by number: spellings, writing, and files of other programs."""
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from tests.damage import values_of
 from tests.input.test_refused_texts import ATTRIBUTES, HEADER, XML
 from tests.made_files import as_list, make_scores, make_truth, npz, pieces_of, rows_of, write_lines
 from xmleval import evaluate
-from xmleval.io import read_scores, read_truth, write_xmc
+from xmleval.io import read_hierarchy, read_scores, read_truth, write_xmc
 
 # XMC and svmlight
 
@@ -41,6 +42,60 @@ def test_write_xmc_content_and_refusal() -> None:
     with pytest.raises(ValueError, match=message):
         write_xmc(path, sp.eye_array(3) * 2, "truth")
     assert path.read_bytes() == case.content
+
+
+@pytest.mark.parametrize(
+    ("name", "matrix", "kind", "message"),
+    [
+        ("w.txt", np.eye(2), "truth", "matrix: not a SciPy sparse matrix or array"),
+        ("w.txt", sp.eye_array(2), "sets", "kind='sets' is not one of truth, scores"),
+        ("w.txt", sp.eye_array(2), None, "kind=None is not one of truth, scores"),
+        ("w.npz", sp.eye_array(2), "truth", "w.npz: this text is written as .txt"),
+    ],
+)
+def test_write_xmc_refuses_other_arguments(name: str, matrix: Any, kind: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        write_xmc(name, matrix, kind)
+    assert not Path(name).exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        ("1 0\n2 0\n", [(1, 0), (2, 0)]),
+        ("Child Parent\n1 0\n\n2 1\n", [(1, 0), (2, 1)]),
+        ("1 0\n2 x\n", [("1", "0"), ("2", "x")]),  # numbers only if all are
+        ("child,parent\nblack cat,cat\n", [("black cat", "cat")]),
+        ("cat\tpet\ndog\tpet\n", [("cat", "pet"), ("dog", "pet")]),
+        ("01\t10\n", [(1, 10)]),
+    ],
+)
+def test_read_hierarchy_returns_numbers_or_names(text: str, edges: list[Any]) -> None:
+    Path("edges.txt").write_text(text)
+    assert read_hierarchy("edges.txt") == edges
+
+
+def test_read_hierarchy_refuses_files_without_edges() -> None:
+    expected = "; expected a child and its parent on each line"
+    for text, fault in (
+        ("", "the file is empty"),
+        ("child parent\n", "the file has no edges"),
+        ("0 1\n0 1 2\n", "line 2: '0 1 2' is not two cells with text in both"),
+    ):
+        Path("edges.txt").write_text(text)
+        with pytest.raises(ValueError, match=f"^edges.txt: {re.escape(fault + expected)}"):
+            read_hierarchy("edges.txt")
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u1", "f4", "f8"])
+def test_read_scores_of_lists_returns_floats(dtype: str) -> None:
+    np.save("m_indices.npy", np.array([[1, 0], [0, -1]]))
+    np.save("m_scores.npy", np.array([[3, 2], [1, 0]], dtype))
+    labels, scores = read_scores("m")
+    assert scores.dtype == (np.float32 if dtype == "f4" else np.float64)
+    assert scores[labels >= 0].tolist() == [3, 2, 1]
+    report = evaluate(np.eye(2), (labels, scores), metrics=["p@1", "auc.micro"])
+    assert dict(report) == dict(evaluate(np.eye(2), "m", metrics=["p@1", "auc.micro"]))
 
 
 Rows = list[list[int]]

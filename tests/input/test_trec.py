@@ -127,6 +127,25 @@ def test_write_run_is_best_first_and_keeps_the_file_when_it_fails() -> None:
     assert contents == {path: expected}
 
 
+@pytest.mark.parametrize("write", [write_run, write_qrels])
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"row_names": ["a", "b c", "d"]}, "row_names: 'b c' is not one word, which TREC files"),
+        ({"row_names": ["a", "", "d"]}, "row_names: '' is not one word, which TREC files need"),
+        ({"label_names": ["x", "y", "z\t"]}, r"label_names: 'z\\t' is not one word"),
+        ({"row_names": ["a", "b"]}, "row_names has 2 names; row 2 has none"),
+        ({"label_names": ["x", "y"]}, "label_names has 2 names; label 2 has none"),
+    ],
+)
+def test_written_names_are_words_for_every_row_and_label(
+    write: Any, names: dict[str, list[str]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        write("m.txt", np.eye(3), **names)
+    assert not Path("m.txt").exists()
+
+
 class Lines(NamedTuple):
     """Lines of a format: the first one, a valid one by its number, and a wrong one."""
 

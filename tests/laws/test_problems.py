@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import relations, routes
 from tests.definitions import case_of, value_of
 from tests.problems import IDLE, REFUSALS, SPECS, free_problems, is_allowed, law, mend, problems
+
+FEW = 3  # problems of the fast tests
+LONG = {"by kernels in both ways", "by workers", "in threads of callers"}  # seconds for a problem
 
 
 @law
@@ -51,6 +54,26 @@ def test_value_is_that_of_its_definition(data: st.DataObject) -> None:
         if not np.isclose(expected, value, rtol=1e-12, atol=1e-12, equal_nan=True):
             differences.append(f"{spec}: {expected!r} {value!r}")
     assert differences == []
+
+
+@pytest.mark.parametrize("name", [name for name in routes.ROUTES if name not in LONG])
+@settings(max_examples=FEW)
+@given(data=st.data())
+def test_route_gives_the_report_of_one_call_for_a_few_problems(
+    name: str, data: st.DataObject
+) -> None:
+    route = routes.ROUTES[name]
+    problem = data.draw(problems(without=route.without, change=route.change, **route.limits))
+    assert routes.compare(name, problem, data.draw) == []
+
+
+@pytest.mark.parametrize("name", relations.RELATIONS)
+@settings(max_examples=FEW)
+@given(data=st.data())
+def test_relation_holds_for_a_few_problems(name: str, data: st.DataObject) -> None:
+    relation = relations.RELATIONS[name]
+    problem = data.draw(problems(without=relation.without, change=relation.base, **relation.limits))
+    assert relations.compare(name, problem, data.draw) == []
 
 
 @pytest.mark.slow

@@ -274,7 +274,6 @@ BROKEN: dict[str, dict[str, list[Any]]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN)
 def test_numbers_that_kernels_cannot_take_are_refused(case: str, tmp_path: Path) -> None:
     arrays = saved(case)
@@ -286,6 +285,18 @@ def test_numbers_that_kernels_cannot_take_are_refused(case: str, tmp_path: Path)
             assert refused(path, without), name
         for value in values:
             assert refused(path, {**arrays, name: np.full_like(arrays[name], value)}), (name, value)
+
+
+def test_numbers_of_training_rows_are_refused_unless_there_is_one_for_each_label(
+    tmp_path: Path,
+) -> None:
+    arrays = saved("all")
+    counts = arrays["label_counts"]
+    assert counts.tolist() == ALL["y_train"].sum(axis=0).tolist()
+    path = tmp_path / "changed.npz"
+    for changed in (counts[:-1], np.append(counts, 1), counts.astype(float), counts[:, None]):
+        message = refused(path, {**arrays, "label_counts": changed})
+        assert "label_counts are no numbers of training rows" in message
 
 
 @pytest.mark.parametrize("side", ["relevant", "irrelevant"])

@@ -71,6 +71,10 @@ REFUSED: list[tuple[Any, str | None, str]] = [  # edges, names of labels, messag
     (sp.csr_array((6, 5)), None, "shape (6, 5) is not (6, 6): children by row"),
     ([("a", "b"), (3, "a")], "abcdef", "edge 1: 3 is not a name of a label, such as 'a'"),
     ([("a", "b"), ("b", "a")], "cdefba", "a cycle: b -> a -> b"),
+    ([(2, 2)], None, "a cycle: 2 -> 2, each a child of the next"),
+    (np.array([(0, 1), (1, 6)]), None, "edge 1: 6 is not one of 0..5; leave out edges to nodes"),
+    (np.array([(0, 1), (-1, 2)]), None, "edge 1: -1 is not one of 0..5; leave out edges to nodes"),
+    (np.array([(0.0, 1.5)]), None, "edge 0: 0.0 is not a label id"),
 ]
 
 
@@ -80,6 +84,35 @@ def test_hierarchy_refuses_edges_with_cycles_or_wrong_labels(
 ) -> None:
     with pytest.raises(ValueError, match="^hierarchy: " + re.escape(message)):
         values(edges, labels=[*names] if names else None)
+
+
+@pytest.mark.parametrize(
+    ("n_nodes", "shown_cycle"),
+    [
+        (8, "0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> 0"),
+        (9, "0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> .. -> 0"),
+    ],
+)
+def test_hierarchy_shows_the_first_nodes_of_a_long_cycle(n_nodes: int, shown_cycle: str) -> None:
+    edges = [(node, (node + 1) % n_nodes) for node in range(n_nodes)]
+    message = f"^hierarchy: a cycle: {re.escape(shown_cycle)}, each a child of the next$"
+    with pytest.raises(ValueError, match=message):
+        evaluate(np.eye(n_nodes), np.eye(n_nodes), metrics="h_f1.micro@1", hierarchy=edges)
+
+
+def test_matrix_of_a_hierarchy_needs_the_order_of_labels_with_names() -> None:
+    truth = [["a"], ["b"]]
+    ranked = [["b"], ["b"]]
+    matrix = sp.csr_array(np.array([[0, 1], [0, 0]]))  # "a" is a child of "b"
+    message = (
+        "hierarchy: a matrix has labels by number, but y_true has names; give labels=, or pairs of "
+        "names"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        evaluate(truth, ranked, metrics="h_f1.micro@1", hierarchy=matrix)
+    for edges in (matrix, [("a", "b")]):
+        report = evaluate(truth, ranked, metrics="h_f1.micro@1", hierarchy=edges, labels=["a", "b"])
+        assert report["h_f1.micro@1"] == 0.8  # 2 of 2 and 2 of 3
 
 
 def test_hierarchical_measures_need_a_hierarchy() -> None:

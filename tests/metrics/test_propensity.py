@@ -172,6 +172,22 @@ def test_constants_of_propensity_are_reported_while_they_are_true() -> None:
             {"label_counts": ["3"], "n_instances": 9},
             "label_counts: dtype <U1 is not a type of real numbers",
         ),
+        (
+            {"label_counts": np.ones((2, 3)), "n_instances": 9},
+            "label_counts: shape (2, 3) is not one count per label",
+        ),
+        (
+            {"label_counts": 3, "n_instances": 9},
+            "label_counts: shape () is not one count per label",
+        ),
+        (
+            {"label_counts": [1, 2], "n_instances": 9, "n_labels": 3},
+            "label_counts: 2 counts for 3 labels",
+        ),
+        (
+            {"y_train": TRAIN, "a": 400, "b": 1e5},
+            "a: a=400, b=100000: inverse propensities overflow",
+        ),
         ({"y_train": TRAIN, "a": -0.1}, "a: a=-0.1, b=1.5: the model needs a >= 0"),
         ({"y_train": TRAIN, "b": np.inf}, "b: a=0.55, b=inf: the model needs"),
         ({"y_train": TRAIN, "b": 0.0}, "b: a=0.55, b=0: the model needs a >= 0, N_j + b > 0"),
@@ -182,6 +198,16 @@ def test_inverse_propensity_refuses_wrong_arguments(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         inverse_propensity(**arguments)
+
+
+def test_label_counts_may_be_sums_over_the_rows_of_a_matrix() -> None:
+    expected = inverse_propensity(TRAIN)
+    sums = sp.csr_matrix(TRAIN).sum(axis=0)
+    assert sums.shape == (1, 4)
+    for counts in (sums, np.asarray(sums).T, np.ravel(sums)):
+        q = inverse_propensity(label_counts=counts, n_instances=4)
+        assert q.tolist() == expected.tolist()
+        assert q.constants == expected.constants
 
 
 NAMES = list("abcd")
@@ -229,6 +255,11 @@ def test_training_labels_give_the_values_of_their_propensities(dataset: str | No
             "y_train: given together with inverse_propensity=; choose one",
         ),
         ({"y_train": Y_TRAIN[:, :3]}, "y_train: shape (9, 3) has 3 labels; 4 were expected"),
+        (
+            {"y_train": Y_TRAIN[:4].repeat(2, axis=1)[:, :7]},
+            "y_train: shape (4, 7) has 7 labels; 4 were expected; it looks transposed: rows are "
+            "instances, columns labels; give its .T",
+        ),
         (
             {"y_train": NAMED_TRAIN},
             "y_train: has names of labels, but y_true has none; give labels=",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.damage import answer
 from tests.problems import SPECS
-from xmleval import Evaluator, compare, evaluate
+from xmleval import Conventions, Evaluator, compare, evaluate
 from xmleval.metrics import GROUPS, TABLE
 from xmleval.metrics.aliases import ALIASES_BY_SOURCE
 from xmleval.metrics.spellings import MEANT, meaning
@@ -433,6 +433,49 @@ gains         binary   binary              binary
 relevant_from 1        1                   1
 link          none     none                none
 """
+
+
+ONE_OF_PRESETS = " is not one of default, sklearn, wu2017, mulan, meka, beir, pyxclib, napkinxc"
+FIELDS = ", ".join(Conventions.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("conventions", "message"),
+    [
+        ("sklern", f"conventions='sklern'{ONE_OF_PRESETS}; did you mean sklearn?"),
+        ("zzzz", f"conventions='zzzz'{ONE_OF_PRESETS}"),
+        ("", f"conventions=''{ONE_OF_PRESETS}"),
+        (3, "conventions must be a preset name, Conventions or a dict, not 3"),
+        ({"labels": "x"}, "conventions: labels='x' is not one of all, present, seen"),
+        (
+            "lables=all",
+            f"conventions: unknown field 'lables'; fields are {FIELDS}; did you mean labels?",
+        ),
+        ({"zzzz": 1}, f"conventions: unknown field 'zzzz'; fields are {FIELDS}"),
+        (
+            "labels=present,sklearn",
+            "conventions: 'sklearn' is not FIELD=VALUE, such as labels=present; give one preset at "
+            "most, first",
+        ),
+        (
+            "sklearn,beir",
+            "conventions: 'beir' is not FIELD=VALUE, such as labels=present; give one preset at "
+            "most, first",
+        ),
+        (
+            "sklearn,",
+            "conventions: '' is not FIELD=VALUE, such as labels=present; give one preset at most, "
+            "first",
+        ),
+        (
+            "labels=present, empty=skip,labels=all",
+            "conventions: labels is given twice, as present and as all",
+        ),
+    ],
+)
+def test_conventions_are_refused_by_preset_or_field(conventions: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=f"^{re.escape(message)}$"):
+        evaluate(np.eye(2), np.eye(2), metrics="p@1", conventions=conventions)
 
 
 def test_presets_have_the_conventions_of_the_table() -> None:

@@ -240,6 +240,32 @@ def test_load_refuses_files_without_a_rule(tmp_path: Path) -> None:
         ({"measure": "lrap"}, "measure: 'lrap': rules can only be tuned to hamming_loss, "),
         ({"measure": "f1"}, "measure: 'f1': needs an average"),
         ({"measure": "p"}, "measure: 'p': p needs a cutoff, as in @5"),
+        ({"measure": 3}, "measure: 3 is not a name"),
+        ({"measure": None}, "measure: not given: rule='constant' is tuned to hamming_loss, f1.mi"),
+        (
+            {"measure": "f1.micro", "rule": "lable"},
+            "rule: 'lable' is not one of constant, cardinality, label, rank, given, row, top, weig",
+        ),
+        ({"measure": "f1.micro", "rule": 3}, "rule: 3 is not one of constant, "),
+        (
+            {"measure": "f1.micro", "conventions": "labels=present"},
+            "conventions: labels has no effect on rules, which only read unlisted",
+        ),
+        (
+            {"measure": "f1.micro", "conventions": {"labels": "present", "unlisted": 0}},
+            "conventions: labels has no effect on rules",
+        ),
+        ({**LABEL, "fbr": "x"}, "fbr: 'x' is not a number"),
+        ({**LABEL, "fbr": 0.1, "fallback": "neverr"}, "fallback: 'neverr' is not one of "),
+        ({"measure": "f1.micro", "y_score": None}, "y_score: missing; a rule is fitted to scores"),
+        (
+            {**ROW, "k": 1, "y_score": sp.csr_array((2, 2))},
+            "y_score: no row has a score that can be a threshold",
+        ),
+        (
+            {"measure": "f1.micro", "y_score": np.ones((3, 2))},
+            "y_score: 3 rows do not match the 2 of y_true",
+        ),
         ({"measure": "f1.micro", "rule": "label"}, "measure: 'f1.micro': rule='label' is tuned to"),
         (
             {"measure": "f1.micro", "rule": "top"},
