@@ -1,6 +1,7 @@
 """First steps of a user: the demo, the list of measures, and the commands that they suggest."""
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -99,6 +100,37 @@ def test_list_of_measures_covers_the_table(run: Run) -> None:
         assert all(average in line for average in metric.averages)
     groups = next(line for line in text.splitlines() if line.startswith("groups: "))
     assert {*GROUPS, "all"} <= {*groups.replace(";", "").split()}
+
+
+def listed_measures(line: str) -> set[str]:
+    """Return the measures of a line of the list, with each of their averages."""
+    name = re.sub(r"(\(.*\))?(\[@k\]|@k|@all)?$", "", line.split()[0])
+    if not name.endswith(".AVG"):
+        return {name}
+    averages = line.partition("; AVG ")[2].split()
+    return {name.removesuffix("AVG") + average for average in averages}
+
+
+@pytest.mark.parametrize("group", [*GROUPS])
+def test_group_is_listed_with_its_measures_alone(run: Run, group: str) -> None:
+    text = run(f"metrics {group}")
+    first, blank, *table = text.splitlines()
+    names = first.removeprefix(f"{group}: ").split(", ")
+    assert names == [f"{name}k" if name.endswith("@") else name for name in GROUPS[group]]
+    assert blank == ""
+    expected = {re.sub("@(k|all)$", "", ALIASES.get(name, name)) for name in names}
+    listed = [listed_measures(line) for line in table if line.startswith("  ")]
+    assert all(measures & expected for measures in listed)
+    assert expected <= set.union(*listed)
+    assert run(f"metrics {group.upper()}") == run(f"metrics ' {group} '") == text
+
+
+def test_group_all_lists_the_general_measures(run: Run) -> None:
+    lines = [line for line in run("metrics all").splitlines() if line.startswith("  ")]
+    general = [metric for metric in TABLE if metric.general]
+    assert len(lines) == len(general) < len(TABLE)
+    for metric in general:
+        assert any(metric.title in line for line in lines)
 
 
 def test_measures_are_explained_by_other_names(run: Run) -> None:
