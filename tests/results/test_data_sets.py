@@ -391,3 +391,16 @@ def test_load_names_a_comparison_of_one_data_set_after_its_file(tmp_path: Path) 
     path.write_text(evaluate(TRUTH, MODELS["good"], metrics="p@1").to_json())
     with pytest.raises(ValueError, match="has one report, without a name; give several models"):
         Comparisons.load(path)
+
+
+def test_texts_with_a_row_for_each_model_have_all_models(both: Comparisons) -> None:
+    text = both.to_text(rows="models").splitlines()
+    markdown = both.to_markdown(rows="models").splitlines()
+    (table,) = both.tables(rows="models")
+    for name in HALVES:
+        assert any(f"{name} P@1" in line for line in text[:4])
+        assert any(f"{name} P@1" in line for line in markdown[:6])
+    for row in table.rows[1:]:
+        for lines in (text, markdown):
+            (line,) = [line for line in lines if row[0].text in line]
+            assert all(cell.text in line for cell in row)
