@@ -563,6 +563,6 @@ def test_check_refuses_results_whose_truth_has_other_statistics() -> None:
     with pytest.raises(ValueError, match=f"^no_worse_than: {message}$"):
         check(new, no_worse_than=old)
     same = evaluate(TRUTH, MODELS["b"], metrics="label_cardinality")
-    with pytest.raises(ValueError, match="^no_worse_than: no measure to compare with$"):
+    with pytest.raises(ValueError, match=r"^no_worse_than: no measure to compare with$"):
         check(new, no_worse_than=same)
     assert check(new, no_worse_than=same, min={"p@1": 0.0}).n_held == 1
