@@ -204,7 +204,7 @@ MERGED = [
         "gini",
         "entropy",
     ),
-    *("recall_at_precision.macro(p=0.5)", "f1.of_macros@2", "accuracy.micro@2"),
+    *("recall_at_precision.macro(p=0.5)", "f1.of_macros@2", "accuracy.micro@2", "entropy"),
     *("p@2", "ndcg@2", "map@2", "rprec", "one_error", "subset_accuracy", "label_cardinality"),
     *("aurc@2", "ece(bins=3)", "ece(bins=3)@1", "ace(bins=3)", "brier", "log_loss@2"),
 ]

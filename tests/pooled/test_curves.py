@@ -145,6 +145,36 @@ def test_thresholds_reach_their_points() -> None:
             assert rates[rate] == pytest.approx(value, abs=1e-12)
 
 
+# of a measure at a point: the rate that is bounded, its bound, and how the best of the other is
+BOUNDED = {
+    "recall_at_precision.{}(p=0.6)": ("recall", "precision", 0.6, max),
+    "precision_at_recall.{}(r=0.8)": ("precision", "recall", 0.8, max),
+    "fpr_at_tpr.{}(tpr=0.9)": ("fpr", "recall", 0.9, min),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("seed", [7, 8])
+def test_thresholds_of_labels_are_the_best_of_a_loop(name: str, seed: int) -> None:
+    truth, scores, dense = draw_data(seed)
+    rate, bounded, bound, best = BOUNDED[name]
+    metrics = [name.format(average) for average in ("macro", "weighted")]
+    report = evaluate(truth, scores, metrics=metrics, per_label=True, conventions="unlisted=0")
+    columns = report.per_label()
+    column = name.replace(".{}", "")
+    values = []
+    for j in range(N_LABELS):
+        rates = [rates_at(level, truth[:, j], dense[:, j]) for level in np.unique(dense[:, j])]
+        values.append(best(each[rate] for each in rates if each[bounded] >= bound - 1e-12))
+        reached = rates_at(columns[f"threshold_of_{column}"][j], truth[:, j], dense[:, j])
+        assert reached[rate] == pytest.approx(values[j], abs=1e-12)
+        assert reached[bounded] >= bound - 1e-12
+    assert columns[column] == pytest.approx(values, abs=1e-12)
+    support = truth.sum(axis=0)
+    assert report[metrics[0]] == pytest.approx(np.mean(values), abs=1e-12)
+    assert report[metrics[1]] == pytest.approx(np.average(values, weights=support), abs=1e-12)
+
+
 def test_ties_with_a_million_unlisted_cells_are_one_group() -> None:
     shape = (2, 1_000_000)
     rows = [0, 1]
