@@ -225,3 +225,14 @@ def test_figure_notes_characters_that_its_font_lacks(run: Run) -> None:
     text = "its font lacks some characters of the names; a page, or an .svg file, shows them"
     assert f"b.png: {text}" in err
     assert Path("b.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_measures_of_the_truth_are_drawn_for_one_model_alone(run: Run) -> None:
+    pytest.importorskip("matplotlib")
+    line = "--kind values --metrics p@1,label_density --output"
+    run(f"plot Y_test.npz m {line} one.svg")
+    run(f"plot Y_test.npz m scores.npz {line} two.svg")
+    assert "Label density" in Path("one.svg").read_text("utf-8")
+    two = Path("two.svg").read_text("utf-8")
+    assert "P@1" in two
+    assert "density" not in two

@@ -399,3 +399,25 @@ def test_plot_draws_groups_as_dots_with_intervals() -> None:
 def ticks_of_groups(report: Report) -> list[str]:
     axes = panels_of(report, "groups")[0]
     return [text.get_text() for text in axes.get_yticklabels()]
+
+
+LONG = ["first_of_two_" + middle * 20 + "_long_names_ab" for middle in "xy"]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (
+            ["exactly_twenty_eight_letters", "one_more_than_twenty_8_signs."],
+            ["exactly_twenty_eight_letters", "one_more_than…wenty_8_signs."],
+        ),
+        ([LONG[0], "b"], ["first_of_two_…_long_names_ab", "b"]),
+        ([*LONG, "b"], [*LONG, "b"]),  # alike once they are cut
+    ],
+)
+def test_long_names_are_cut_in_their_middle_unless_they_become_alike(
+    names: list[str], shown: list[str]
+) -> None:
+    reports = {name: evaluate(np.eye(4), np.eye(4) + 0.1, metrics=["p@1"]) for name in names}
+    (axes,) = panels_of(Comparison(reports), "values")
+    assert [text.get_text() for text in axes.figure.legends[0].get_texts()] == shown
