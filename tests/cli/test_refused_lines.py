@@ -3,7 +3,6 @@
 import io
 import os
 import stat
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -101,12 +100,10 @@ def test_program_without_a_command_prints_its_help(run: Run) -> None:
 def test_output_may_be_a_pipe(run: Run, form: str) -> None:
     expected = run(f"{LINE} --format {form}")
     os.mkfifo("pipe")
-    texts = list[str]()
-    reader = threading.Thread(target=lambda: texts.append(Path("pipe").read_text()))
-    reader.start()
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)  # the text fits into the pipe
     assert run(f"{LINE} --format {form} --output pipe") == ""
-    reader.join(10)
-    assert texts == [expected]
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == expected
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
     assert run(f"{LINE} --output {os.devnull}") == ""
     assert not Path(os.devnull).is_file()
