@@ -100,6 +100,42 @@ def test_groups_of_seeds_have_the_mean_values_of_the_groups(kind: str) -> None:
             assert dict(mean) == pytest.approx(expected, rel=1e-15)
 
 
+def test_mean_of_seeds_has_the_means_of_rows_labels_and_ends() -> None:
+    truth = TRUTH[ROWS]
+    rounded = {name: np.round(MODELS[name][ROWS]) for name in ("good", "fair")}
+    options: dict[str, Any] = {
+        "metrics": ["p@1", "r@3", "f1.macro@2", "auc.macro", "lrap"],
+        "conventions": "ties=band",
+        "per_row": True,
+        "per_label": True,
+        "confidence": 0.9,
+    }
+    seeds = [evaluate(truth, scores, **options) for scores in rounded.values()]
+    mean = Comparison({"a": seeds, "b": seeds[0]})["a"]
+
+    def mean_of(columns: list[Any]) -> Any:
+        return pytest.approx(np.mean(columns, axis=0), rel=1e-15, nan_ok=True)
+
+    for name, value in mean.items():
+        assert value == mean_of([seed[name] for seed in seeds])
+    for name, values in mean.per_row().items():
+        assert values == mean_of([seed.per_row()[name] for seed in seeds])
+    by_label = [seed.per_label() for seed in seeds]
+    columns = mean.per_label()
+    assert {"support", "f1@2", "auc"} <= columns.keys()
+    for name, values in columns.items():
+        assert values == mean_of([of_seed[name] for of_seed in by_label])
+    assert mean.tied_rows
+    for name, share in mean.tied_rows.items():
+        assert share == max(seed.tied_rows.get(name, 0.0) for seed in seeds)
+    assert "threshold" in by_label[0].keys() - columns.keys()
+    members = [seed.to_dict() for seed in seeds]
+    intervals = mean.to_dict()["intervals"]
+    assert {"p@1", "r@3"} <= intervals.keys()
+    for name, ends in intervals.items():
+        assert ends == mean_of([each["intervals"][name] for each in members])
+
+
 def test_groups_that_some_seeds_lack_are_left_out() -> None:
     both = report_of("good", label_groups=TOPICS)
     renamed = ["rare" if name == "rare" else "others" for name in TOPICS]
