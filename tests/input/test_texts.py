@@ -1,6 +1,7 @@
 """Texts with labels by number: spellings, writing, and files of other programs."""
 
 import gzip
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from tests.damage import values_of
 from tests.input.test_refused_texts import ATTRIBUTES, HEADER, XML
 from tests.made_files import as_list, make_scores, make_truth, npz, pieces_of, rows_of, write_lines
-from xmleval import evaluate
+from xmleval import evaluate, write
 from xmleval.io import read_scores, read_truth, write_xmc
 
 # XMC and svmlight
@@ -245,3 +246,20 @@ def test_scores_in_a_text_are_the_nearest_numbers(tmp_path: Path, ending: str) -
     read = map(float.hex, scores.data.tolist())  # which tells -0.0 from 0.0
     expected = {number: float.hex(float(number)) for number in numbers}
     assert dict(zip(numbers, read, strict=True)) == expected
+
+
+def test_write_warns_of_labels_that_a_format_loses(tmp_path: Path) -> None:
+    truth = sp.csr_array(np.array([[1, 0, 0, 0], [0, 0, 1, 0]]))
+    path = tmp_path / "y.csv"
+    with pytest.warns(UserWarning, match="2 labels without rows are not in it") as caught:
+        write(path, truth, "truth")
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith(f"{path}: ")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write(path, truth[:, [0, 2]], "truth")  # all labels have rows
+        write(path, truth * 0.5, "scores")  # a list has no labels to lose
+        for ending in ("npz", "txt"):
+            write(tmp_path / f"y.{ending}", truth, "truth")
+            assert sp.csr_array(read_truth(tmp_path / f"y.{ending}")).shape == truth.shape

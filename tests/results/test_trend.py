@@ -357,3 +357,12 @@ def test_load_refuses_what_is_no_trend(contents: Any, message: str, tmp_path: Pa
     path.write_text(json.dumps({"schema": schema, "notes": [], **contents}))
     with pytest.raises(ValueError, match=f"^{re.escape(f'{path}: {message}')}"):
         xmleval.Trend.load(path)
+
+
+def test_a_file_of_a_day_is_given_once(files: Path) -> None:
+    for paths in (["days/day1.json"] * 2, ["days/day1.json", "days/../days/day1.json"]):
+        message = "results: day1.json is given twice; expected different files"
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            trend(paths)
+    with pytest.raises(ValueError, match=r"day1.json is given twice"):
+        trend([files, "days/day1.json"])
