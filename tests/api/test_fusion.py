@@ -63,6 +63,37 @@ def test_fuse_has_the_values_of_the_definition(rule: str, norm: str | None, k: i
         np.testing.assert_allclose(best_scores, highest, rtol=1e-14, atol=1e-15)
 
 
+@pytest.mark.parametrize("constant", [0, 0.5, 1, 60, None])
+def test_fuse_adds_reciprocals_of_the_rank_and_the_constant(constant: float | None) -> None:
+    first = {"q": {"a": 9.0, "b": 8.0, "c": 7.0}, "r": {"a": 1.0}}
+    second = {"q": {"c": 3.0, "d": 2.0}}
+    added = 60 if constant is None else constant
+    expected = {
+        "a": 1 / (added + 1),
+        "b": 1 / (added + 2),
+        "c": 1 / (added + 1) + 1 / (added + 3),
+        "d": 1 / (added + 2),
+    }
+    fused = fuse([first, second], rank_constant=constant)
+    assert fused["q"] == pytest.approx(expected, rel=1e-15)
+    assert [*fused["q"]] == [*"cadb"]
+    assert fused["r"] == {"a": pytest.approx(1 / (added + 1), rel=1e-15)}
+    weighted = fuse([first, second], rank_constant=constant, weights=[2, 0.5])
+    expected_c = 2 / (added + 3) + 0.5 / (added + 1)
+    assert weighted["q"]["c"] == pytest.approx(expected_c, rel=1e-15)
+
+
+@pytest.mark.parametrize("norm", ["min-max", "zmuv", "rank"])
+def test_fuse_with_a_norm_leaves_rows_without_scores_empty(norm: str) -> None:
+    empty = sp.csr_array((3, 4))
+    fused = fuse([empty, empty], "sum", norm=norm)
+    assert fused.shape == (3, 4)
+    assert fused.nnz == 0
+    one = sp.csr_array(np.diag([2.0, 0, 0])[:, [0, 1, 2, 2]])
+    alone = fuse([empty, one], "sum", norm=norm).toarray()
+    np.testing.assert_array_equal(alone, fuse([one, empty], "sum", norm=norm).toarray())
+
+
 @pytest.mark.parametrize("case", PEERS["fused"], ids=lambda case: f"{case['of']} {case['n']}")
 def test_fuse_has_the_values_of_ranx_and_pecos(case: dict[str, Any]) -> None:
     norm = case.get("norm")
@@ -226,6 +257,10 @@ TWO = [MATRIX] * 2
             r"weights: expected 2 numbers above 0, one for each model, not \[1.0, 0.0\]",
         ),
         (TWO, {"rule": "mean", "rank_constant": 1}, "rank_constant: is for the rule rrf, not mean"),
+        (TWO, {"rank_constant": -0.5}, "rank_constant: -0.5 is not 0 or more"),
+        (TWO, {"rank_constant": np.inf}, "rank_constant: inf is not 0 or more"),
+        (TWO, {"rank_constant": np.nan}, "rank_constant: nan is not 0 or more"),
+        (TWO, {"rank_constant": "60"}, "rank_constant: '60' is not a number"),
         (
             TWO,
             {"rule": "mean", "higher_is_better": False},

@@ -125,3 +125,23 @@ def test_propensity_sensitivity_refuses_by_argument(change: dict[str, Any], mess
     }
     with pytest.raises(ValueError, match=message):
         propensity_sensitivity(**{**arguments, **change})
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ([0.1, 0.5, 0.9], "2 orders of models; head best at 50%, second best at 50%"),
+        ([0.9, 0.5, 0.1], "the same order of models everywhere; head best at 100%"),
+        ([0.8, 0.4, 0.2], "the same order of models everywhere; head best at 100%"),
+    ],
+)
+def test_sensitivity_says_in_how_many_orders_models_are(second: Any, expected: str) -> None:
+    """Without A, all labels weigh alike, so that both models are equal."""
+    y_train = np.repeat(np.eye(3, dtype=int), [9, 3, 1], axis=0)
+    models = {"head": np.tile([0.9, 0.5, 0.1], (3, 1)), "second": np.tile(second, (3, 1))}
+    grid = propensity_sensitivity(
+        np.eye(3), models, y_train, a=[0, 0.6], b=[0.5, 1.5], metrics="psp@1"
+    )
+    assert str(grid).splitlines()[-1].strip() == expected
+    alone = propensity_sensitivity(np.eye(3), {"head": models["head"]}, y_train, metrics="psp@1")
+    assert "order" not in str(alone)

@@ -450,6 +450,18 @@ def test_check_compares_excluded_pairs_of_a_file_with_those_of_an_array(tmp_path
             "gone.json",
         ),
         (
+            {"no_worse_than": {"a": plain(), "b": plain()}, "model": "c"},
+            "no_worse_than: has no report 'c'; it has a, b",
+        ),
+        (
+            {"no_worse_than": {"a": plain(), "b": plain()}},
+            "results: its report has no name; give model=, the report of no_worse_than to compare",
+        ),
+        (
+            {"min": {"p@1": 0.1}, "margin": 0.1},
+            "margin: needs no_worse_than=, the earlier results",
+        ),
+        (
             {"no_worse_than": plain(), "margin": -1},
             "margin: '-1' is negative",
         ),
@@ -476,3 +488,81 @@ def test_check_refuses_by_argument(arguments: dict[str, Any], message: str) -> N
     with pytest.raises((ValueError, OSError)) as raised:
         check(plain(), **arguments)
     assert message in str(raised.value)
+
+
+def test_checked_prints_lines_a_table_and_one_line() -> None:
+    new = {"a|b": plain("a", ["p@1"]), "c": plain("b", ["p@1"])}
+    checked = check(new, min={"p@1": 1.0})
+    reasons = [f"p@1 {report['p@1']:g} is below the minimum 1" for report in new.values()]
+    lines = [f"{name}: {reason}" for name, reason in zip(new, reasons, strict=True)]
+    assert str(checked) == "\n".join(lines)
+    assert repr(checked) == f"<Checked: {'; '.join(lines)}>"
+    title, _, header, _, *rows = checked.to_markdown().splitlines()
+    assert title == "2 failures"
+    assert header == "| model | measure | reason |"
+    names = (r"a\|b", "c")
+    assert rows == [f"| {a} | p@1 | {b} |" for a, b in zip(names, reasons, strict=True)]
+    one = check(new["c"], min={"p@1": 1.0})
+    title, _, header, _, row = one.to_markdown().splitlines()
+    assert (title, header) == ("1 failure", "| measure | reason |")
+    assert row == f"| p@1 | {reasons[1]} |"
+
+
+@pytest.mark.parametrize(("n", "text"), [(1, "1 measure holds"), (2, "2 measures hold")])
+def test_checked_without_failures_prints_how_many_measures_hold(n: int, text: str) -> None:
+    limits = dict.fromkeys(["p@1", "ndcg@3"][:n], 0.0)
+    checked = check(plain(), min=limits)
+    assert str(checked) == text
+    assert checked.to_markdown() == f"{text}\n"
+    assert repr(checked) == f"<Checked: {text}>"
+
+
+def test_report_without_a_name_is_compared_with_one_that_has_one() -> None:
+    new = plain("b", ["p@1"])
+    old = plain("a", ["p@1"])
+    expected = check(new, no_worse_than=old).failures
+    assert len(expected) == 1
+    assert check(new, no_worse_than={"x": old}).failures == expected
+    named = check({"x": new}, no_worse_than=old).failures
+    assert named == [failure._replace(model="x") for failure in expected]
+    pair = {"x": new, "y": new}
+    with pytest.raises(ValueError) as refused:
+        check(pair, no_worse_than=old)
+    assert str(refused.value) == (
+        "no_worse_than: its report has no name; give model=, the report of results to compare"
+    )
+    assert check(pair, no_worse_than=old, model="y").failures[0].model == "y"
+    assert check(new, no_worse_than={"x": old, "y": new}, model="y")
+    with pytest.raises(ValueError, match=r"^results: has no report 'z'; it has x, y$"):
+        check(pair, min={"p@1": 0}, model="z")
+
+
+@pytest.mark.parametrize(
+    ("names", "listed"),
+    [
+        ("abcdef", "it has a, b, c, d, e, f"),
+        ("abcdefg", "it has a, b, c, d, e, f, ..."),
+    ],
+)
+def test_check_lists_few_groups_where_one_is_missing(names: str, listed: str) -> None:
+    rows = [names[row % len(names)] for row in range(N_ROWS)]
+    (failure,) = check(plain(row_groups=rows), min={"unseen:p@1": 0.0}).failures
+    assert failure.reason == f"'unseen:p@1': no group 'unseen' in this report; {listed}"
+
+
+def test_check_refuses_results_whose_truth_has_other_statistics() -> None:
+    metrics = ["p@1", "label_cardinality"]
+    fewer = TRUTH.copy()
+    fewer[0] = 0
+    fewer[0, 0] = 1
+    new = evaluate(TRUTH, MODELS["a"], metrics=metrics)
+    old = evaluate(fewer, MODELS["a"], metrics=metrics)
+    cardinalities = (old["label_cardinality"], new["label_cardinality"])
+    change = f"is {cardinalities[0]:g} instead of {cardinalities[1]:g}"
+    message = f"not comparable: label_cardinality, of the relevant labels, {change}"
+    with pytest.raises(ValueError, match=f"^no_worse_than: {message}$"):
+        check(new, no_worse_than=old)
+    same = evaluate(TRUTH, MODELS["b"], metrics="label_cardinality")
+    with pytest.raises(ValueError, match=r"^no_worse_than: no measure to compare with$"):
+        check(new, no_worse_than=same)
+    assert check(new, no_worse_than=same, min={"p@1": 0.0}).n_held == 1

@@ -1,6 +1,7 @@
 """First steps of a user: the demo, the list of measures, and the commands that they suggest."""
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.commands import Run, json_of
 from xmleval import demo
 from xmleval.io import known_formats
 from xmleval.metrics import ALIASES, GROUPS, TABLE
+from xmleval.metrics.spec import parse_spec
 
 PRESETS = ("default", "sklearn", "wu2017", "mulan", "meka", "beir", "pyxclib", "napkinxc")
 
@@ -99,6 +101,88 @@ def test_list_of_measures_covers_the_table(run: Run) -> None:
         assert all(average in line for average in metric.averages)
     groups = next(line for line in text.splitlines() if line.startswith("groups: "))
     assert {*GROUPS, "all"} <= {*groups.replace(";", "").split()}
+
+
+# options of an example, by what a measure needs
+OPTIONS = {
+    "sets": ["--decision", "top3"],
+    "propensity": ["--train", "demo/Y_train.npz"],
+    "training": ["--train", "demo/Y_train.npz"],
+    "hierarchy": ["--hierarchy", "demo/hierarchy.tsv"],
+    "grades": ["--gains", "linear"],
+    "probabilities": ["--link", "sigmoid"],
+}
+
+
+@pytest.mark.parametrize("name", [*dict.fromkeys(metric.name for metric in TABLE)])
+def test_examples_have_the_average_the_cutoff_and_the_inputs_of_a_measure(
+    run: Run, name: str
+) -> None:
+    metrics = [metric for metric in TABLE if metric.name == name]
+    lines = run(f"metrics {name}").splitlines()
+    examples = [line.removeprefix("example: ") for line in lines if line.startswith("example: ")]
+    for example, metric in zip(examples, metrics, strict=True):
+        words = shlex.split(example)
+        spec = parse_spec(words.pop(words.index("--metrics") + 1))
+        assert spec.metric is metric
+        assert spec.average == (metric.averages[0] if metric.averages else None)
+        assert spec.k == (5 if metric.cutoff == "required" else None)
+        expected = ["xmleval", "evaluate", "demo/Y_test.npz"]
+        expected += ["demo/model_head_indices.npy"] * bool(spec.needs)
+        expected.append("--metrics")
+        options: list[str] = []
+        for need in spec.needs:
+            if need in OPTIONS and OPTIONS[need][0] not in options:
+                options += OPTIONS[need]
+        if metric.gapless:
+            options += ["--unlisted", "0.0"]
+        assert words == expected + options
+
+
+def test_demo_is_refused_a_folder_with_other_files(tmp_path: Path) -> None:
+    made = demo.make_demo()
+    paths = demo.save_demo(made, tmp_path / "new" / "demo")
+    assert {*paths} == {*(tmp_path / "new" / "demo").iterdir()}
+    before = {path: path.read_bytes() for path in paths}
+    assert demo.save_demo(made, tmp_path / "new" / "demo") == paths
+    assert {path: path.read_bytes() for path in paths} == before
+    (tmp_path / "new" / "demo" / "mine.txt").touch()
+    paths[0].unlink()
+    message = "demo: contains 'mine.txt'; give a new folder or that of an earlier demo"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        demo.save_demo(made, tmp_path / "new" / "demo")
+    assert not paths[0].exists()
+
+
+def listed_measures(line: str) -> set[str]:
+    """Return the measures of a line of the list, with each of their averages."""
+    name = re.sub(r"(\(.*\))?(\[@k\]|@k|@all)?$", "", line.split()[0])
+    if not name.endswith(".AVG"):
+        return {name}
+    averages = line.partition("; AVG ")[2].split()
+    return {name.removesuffix("AVG") + average for average in averages}
+
+
+@pytest.mark.parametrize("group", [*GROUPS])
+def test_group_is_listed_with_its_measures_alone(run: Run, group: str) -> None:
+    text = run(f"metrics {group}")
+    first, blank, *table = text.splitlines()
+    names = first.removeprefix(f"{group}: ").split(", ")
+    assert names == [f"{name}k" if name.endswith("@") else name for name in GROUPS[group]]
+    assert blank == ""
+    expected = {re.sub("@(k|all)$", "", ALIASES.get(name, name)) for name in names}
+    listed = [listed_measures(line) for line in table if line.startswith("  ")]
+    assert all(measures & expected for measures in listed)
+    assert expected <= set.union(*listed)
+    assert run(f"metrics {group.upper()}") == run(f"metrics ' {group} '") == text
+
+
+def test_group_all_lists_the_general_measures(run: Run) -> None:
+    lines = [line for line in run("metrics all").splitlines() if line.startswith("  ")]
+    general = [metric for metric in TABLE if metric.general]
+    assert len(lines) == len(general) < len(TABLE)
+    for metric in general:
+        assert any(metric.title in line for line in lines)
 
 
 def test_measures_are_explained_by_other_names(run: Run) -> None:

@@ -216,5 +216,9 @@ def test_bench_counts_files_and_makes_data(
     assert (results["rows"], results["labels"], results["scores"]) == (4, 5, 12)
     assert results["metrics"] == ["xmc", "f1.macro", "lrap"]
     assert results["rows_per_second"] == pytest.approx(4 / results["seconds"])
+    Path("m_scores.npy").unlink()
+    without_scores = json_of("bench Y_test.npz m --metrics p@1")
+    assert without_scores["scores"] == LABELS.size
+    assert results["bytes"] - without_scores["bytes"] == SCORES.nbytes
     text = run("bench --rows 50 --labels 40 --k 30 --metrics p@1 --threads 1")
     assert text.startswith("50 rows x 40 labels, 1500 scores, ")

@@ -190,3 +190,110 @@ def test_states_of_files_with_names_merge_by_name(folder: Path) -> None:
     whole = json.loads(Path("whole.json").read_text())
     for name in ("values", "confidence", "n_rows", "n_labels"):
         assert merged[name] == whole[name]
+
+
+BY_LABEL = ("precision", "recall", "f1", "jaccard", "accuracy", "specificity", "mcc", "gmean")
+MERGED = [
+    *(f"{name}.{average}" for name in BY_LABEL for average in ("micro", "macro", "weighted")),
+    *(f"{name}.{average}" for name in ("auc", "ap") for average in ("micro", "macro", "weighted")),
+    *(
+        "peak_f1.macro",
+        "ap.geometric",
+        "label_coverage.macro@2",
+        "pred_coverage",
+        "gini",
+        "entropy",
+    ),
+    *("recall_at_precision.macro(p=0.5)", "f1.of_macros@2", "accuracy.micro@2", "entropy"),
+    *("p@2", "ndcg@2", "map@2", "rprec", "one_error", "subset_accuracy", "label_cardinality"),
+    *("aurc@2", "ece(bins=3)", "ece(bins=3)@1", "ace(bins=3)", "brier", "log_loss@2"),
+]
+DISTINCT: dict[str, list[dict[str, float]]] = {
+    "first": [{"a": 0.5, "b": 0.4, "c": 0.2}, {"c": 0.9, "a": 0.1, "b": 0.95}, {"b": 0.2}],
+    "second": [{"d": 0.55, "a": 0.5, "b": 0.45}, {"a": 0.4, "d": 0.3, "b": 0.7}],
+}
+WEIGHTS = {"first": [1.0, 2.0, 0.5], "second": [3.0, 1.5]}
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_measures_of_states_with_other_labels_are_those_of_all_rows(
+    is_weighted: bool, is_saved: bool, tmp_path: Path
+) -> None:
+    def count(labels: list[str], *days: str) -> Evaluator:
+        evaluator = Evaluator(
+            MERGED, labels=labels, decision="threshold0.45", per_label=True, confidence=0.9
+        )
+        for day in days:
+            options: dict[str, Any] = {"first_row": 0 if day == "first" else 3}
+            if is_weighted:
+                options["sample_weight"] = WEIGHTS[day]
+            evaluator.update(TRUTHS[day], DISTINCT[day], **options)
+        return evaluator
+
+    states = [count(DAY1, "first"), count(DAY2, "second")]
+    if is_saved:
+        for number, state in enumerate(states):
+            state.save(tmp_path / f"{number}.state")
+        states = [Evaluator.load(tmp_path / f"{number}.state") for number in (0, 1)]
+    merged = states[0].merge(states[1]).compute()
+    whole = count(UNION, "first", "second").compute()
+    assert merged.to_json() == whole.to_json()
+    columns = whole.per_label()
+    for name, values in merged.per_label().items():
+        np.testing.assert_array_equal(values, columns[name])
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_margins_of_labels_in_another_order_are_those_of_all_rows(is_weighted: bool) -> None:
+    rng = np.random.default_rng(2)
+    truth = (rng.random((8, 3)) < 0.5).astype(int)
+    scores = rng.normal(size=truth.shape)
+    names = ["margin.macro", "margin_share.macro", "auc.macro"]
+
+    def count(order: list[int], rows: slice) -> Evaluator:
+        evaluator = Evaluator(names, labels=[DAY1[place] for place in order], per_label=True)
+        weights: dict[str, Any] = {}
+        if is_weighted:
+            weights["sample_weight"] = np.arange(8)[rows] % 3
+        start = rows.start or 0
+        evaluator.update(truth[rows][:, order], scores[rows][:, order], first_row=start, **weights)
+        return evaluator
+
+    whole = count([0, 1, 2], slice(0, 8)).compute()
+    merged = count([0, 1, 2], slice(0, 5)).merge(count([2, 0, 1], slice(5, 8))).compute()
+    assert dict(merged) == dict(whole)
+    columns = whole.per_label()
+    for name, values in merged.per_label().items():
+        np.testing.assert_array_equal(values, columns[name])
+
+
+NOT_BY_NAME = {
+    "its value of a row depends on the number of labels": (
+        *("lrap", "auc.samples", "coverage", "ranking_loss", "label_density", "mean_rank"),
+        *("specificity.samples", "hmean.samples", "log_loss.samples", "is_error"),
+    ),
+    "sets of labels are kept by the numbers of labels": (
+        "label_diversity",
+        "proportional_diversity",
+    ),
+    "it needs a score of every label": ("margin.macro", "margin_share.macro"),
+}
+
+
+@pytest.mark.parametrize(
+    ("reason", "name"),
+    [(reason, name) for reason, names in NOT_BY_NAME.items() for name in names],
+)
+def test_measures_that_need_all_labels_are_not_merged_by_name(reason: str, name: str) -> None:
+    def count(labels: list[str], day: str) -> Evaluator:
+        evaluator = Evaluator([name], labels=labels, decision="top1")
+        scores = [dict.fromkeys(labels, 0.1) | row for row in DISTINCT[day]]
+        evaluator.update(TRUTHS[day], scores)
+        return evaluator
+
+    message = f"merge: {name} cannot be merged by name of labels: {reason}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        count(DAY1, "first").merge(count(DAY2, "second"))
+    same = count(DAY1, "first")
+    assert same.merge(count(DAY1, "first")).n_rows == 6

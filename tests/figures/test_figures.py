@@ -399,3 +399,45 @@ def test_plot_draws_groups_as_dots_with_intervals() -> None:
 def ticks_of_groups(report: Report) -> list[str]:
     axes = panels_of(report, "groups")[0]
     return [text.get_text() for text in axes.get_yticklabels()]
+
+
+LONG = ["first_of_two_" + middle * 20 + "_long_names_ab" for middle in "xy"]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (
+            ["exactly_twenty_eight_letters", "one_more_than_twenty_8_signs."],
+            ["exactly_twenty_eight_letters", "one_more_than…wenty_8_signs."],
+        ),
+        ([LONG[0], "b"], ["first_of_two_…_long_names_ab", "b"]),
+        ([*LONG, "b"], [*LONG, "b"]),  # alike once they are cut
+    ],
+)
+def test_long_names_are_cut_in_their_middle_unless_they_become_alike(
+    names: list[str], shown: list[str]
+) -> None:
+    reports = {name: evaluate(np.eye(4), np.eye(4) + 0.1, metrics=["p@1"]) for name in names}
+    (axes,) = panels_of(Comparison(reports), "values")
+    assert [text.get_text() for text in axes.figure.legends[0].get_texts()] == shown
+
+
+@pytest.mark.parametrize(("n_models", "n_pairs"), [(4, 6), (5, 4)])
+def test_figure_of_many_differences_has_those_to_the_model_that_wins_most(
+    n_models: int, n_pairs: int
+) -> None:
+    truth = np.tile(np.eye(6, dtype=int), (10, 1))
+    rng = np.random.default_rng(0)
+    models = {}
+    for n in range(n_models):
+        is_right = rng.random(len(truth)) < (0.95 if n == 2 else 0.3)
+        models[f"m{n}"] = np.where(is_right[:, None], truth, 1 - truth) + 0.1
+    comparison = compare(truth, models, metrics=["p@1", "mrr@3"])
+    (panel,) = comparison._panels("differences")
+    pairs = [series.name.split(" - ") for series in panel.series]
+    assert len(pairs) == n_pairs
+    if n_pairs < len(comparison.pairs):
+        assert all("m2" in pair for pair in pairs)
+    else:
+        assert pairs == [[*pair] for pair in comparison.pairs]

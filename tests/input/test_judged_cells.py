@@ -370,3 +370,23 @@ def test_excluded_labels_are_not_among_judged_ones() -> None:
     )
     assert report["hamming_loss"] == pytest.approx((0 / 2 + 1 / 3) / 2)
     assert report["accuracy.micro"] == pytest.approx(4 / 5)
+
+
+@pytest.mark.parametrize("average", ["macro", "samples"])
+def test_rows_without_weight_judge_nothing(average: str) -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random((12, 4)) < 0.5).astype(float)
+    scores = rng.normal(size=truth.shape)
+    truth[rng.random(truth.shape) < 0.2] = np.nan
+    truth[4] = np.nan
+    weight = np.array([0, 1, 2, 0, 1, 0, 3, 1, 0, 2, 1, 0.5])
+    metrics = [f"{name}.{average}" for name in ("margin", "margin_share", "auc", "f1")]
+    options: dict[str, Any] = {"metrics": metrics, "unjudged": "nan", "decision": "top2"}
+    options |= {"per_label": True}
+    counts = weight > 0
+    whole = evaluate(truth, scores, sample_weight=weight, **options)
+    part = evaluate(truth[counts], scores[counts], sample_weight=weight[counts], **options)
+    assert dict(whole) == dict(part)
+    columns = part.per_label()
+    for name, values in whole.per_label().items():
+        np.testing.assert_array_equal(values, columns[name])

@@ -1,6 +1,8 @@
 """Texts with labels by number: spellings, writing, and files of other programs."""
 
+import gzip
 import re
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ import scipy.sparse as sp
 from tests.damage import values_of
 from tests.input.test_refused_texts import ATTRIBUTES, HEADER, XML
 from tests.made_files import as_list, make_scores, make_truth, npz, pieces_of, rows_of, write_lines
-from xmleval import evaluate
+from xmleval import evaluate, write
 from xmleval.io import read_hierarchy, read_scores, read_truth, write_xmc
 
 # XMC and svmlight
@@ -270,3 +272,49 @@ def test_labels_of_arff_are_counted_in_the_relation(count: str, rows: Rows) -> N
     relation = f"@relation 'X: -split 3 -C {count}'\n"
     Path("m.arff").write_text(f"{relation}{ATTRIBUTES}@data\n0,1,1\n{{2 1}}\n")
     assert rows_of(read_truth("m.arff")) == rows
+
+
+# numbers that are hard to round, very large, very small, long, or written in another way
+NUMBERS = """
+0.1 1e22 1e23 9007199254740993 9007199254740992.5 9007199254740991.5 7.2057594037927933e16
+1.7976931348623157e308 1.7976931348623158e308 1.7976931348623159e308 1e308 1e309 -1e400
+179769313486231570793e288 179769313486231580793e288 17976931348623157079300e286
+4.9e-324 2e-324 2.4703282292062327208e-324 2.4703282292062328e-324 1e-400 1e-308
+2.2250738585072014e-308 2.2250738585072011e-308 2.2250738585072012e-308 8.5e15 5e-1
+0.30000000000000004 123456789012345678901234567890 3.141592653589793238462643383279502884197
+1.00000000000000011102230246251565404236316680908203125 0.000000000000000000000000000001
+1.00000000000000011102230246251565404236316680908203124 6.9294956446009195e15 9.5e-27 3e55
++1.5 1. 1E5 .5 -0 0e400 00012.50 inf -inf 1448997445238699e-27 4503599627370497.5 1e-27 1e55
+"""
+
+
+@pytest.mark.parametrize("ending", [".txt", ".txt.gz"])
+def test_scores_in_a_text_are_the_nearest_numbers(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"scores{ending}"
+    numbers = NUMBERS.split()
+    lines = [f"{len(numbers)} 2\n", *(f"1:{number}\n" for number in numbers)]
+    write = gzip.open if ending.endswith(".gz") else open
+    with write(path, "wt") as file:
+        file.writelines(lines)
+    scores = sp.csr_array(read_scores(path))
+    assert scores.indices.tolist() == [1] * len(numbers)
+    read = map(float.hex, scores.data.tolist())  # which tells -0.0 from 0.0
+    expected = {number: float.hex(float(number)) for number in numbers}
+    assert dict(zip(numbers, read, strict=True)) == expected
+
+
+def test_write_warns_of_labels_that_a_format_loses(tmp_path: Path) -> None:
+    truth = sp.csr_array(np.array([[1, 0, 0, 0], [0, 0, 1, 0]]))
+    path = tmp_path / "y.csv"
+    with pytest.warns(UserWarning, match="2 labels without rows are not in it") as caught:
+        write(path, truth, "truth")
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith(f"{path}: ")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write(path, truth[:, [0, 2]], "truth")  # all labels have rows
+        write(path, truth * 0.5, "scores")  # a list has no labels to lose
+        for ending in ("npz", "txt"):
+            write(tmp_path / f"y.{ending}", truth, "truth")
+            assert sp.csr_array(read_truth(tmp_path / f"y.{ending}")).shape == truth.shape

@@ -209,3 +209,25 @@ def test_unlisted_labels_rank_before_lower_scores() -> None:
     metrics = ["brier@2", "brier@5", "ece(bins=5)@2"]
     report = evaluate(truth, listed, metrics=metrics, conventions="unlisted=0.3")
     assert dict(report) == pytest.approx(dict(evaluate(truth, dense, metrics=metrics)), rel=1e-15)
+
+
+@pytest.mark.parametrize("unlisted", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("weight", [None, [3, 0, 1, 2]])
+def test_calibration_with_a_score_of_unlisted_labels_is_that_of_the_dense_matrix(
+    unlisted: float, weight: Any
+) -> None:
+    rng = np.random.default_rng(4)
+    truth = (rng.random((40, 7)) < 0.4).astype(int)
+    stored = rng.random(truth.shape) < 0.5
+    scores = np.where(stored, rng.random(truth.shape).astype(np.float32), np.float32(unlisted))
+    sparse = csr_array((scores[stored], np.nonzero(stored)), shape=truth.shape)
+    options: dict[str, Any] = {"metrics": [*NAMES, *(f"{name}@3" for name in NAMES)]}
+    options["metrics"] += ["ece(bins=4)", "ace(bins=3)"]
+    if weight is not None:
+        options["sample_weight"] = weight * 10
+    report = evaluate(truth, sparse, conventions=f"unlisted={unlisted}", **options)
+    expected = evaluate(truth, scores, **options)
+    assert dict(report) == pytest.approx(dict(expected), rel=1e-12)
+    bins = expected.to_dict()["reliability"]
+    for name, columns in report.to_dict()["reliability"].items():
+        assert columns["n"] == bins[name]["n"]

@@ -4,6 +4,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,43 @@ BROKEN_FIELDS = [
         "expected one number",
     ),
     ({"rows": lambda rows: np.ones((4, 2))}, "several values of a row need total="),
+    (
+        {"value": constant, "state": "rank_profile"},
+        'a measure of state="rank_profile" needs cutoff="required"',
+    ),
+    ({"value": constant, "state": "label_totals"}, "a measure of label_totals needs averages="),
+    (
+        {
+            "value": lambda counts, setting: counts.tp * 0.0,
+            "state": "label_totals",
+            "averages": ("macro",),
+            "row_data": ("age",),
+        },
+        "row_data= is for formulas of rows",
+    ),
+    ({"row": constant, "needs": ("sets", "propensity")}, "row= does not read propensity, sets;"),
+    (
+        {"rows": lambda rows: np.ones((4, 2)), "total": constant, "empty": "zero"},
+        "empty= is for formulas of one value for each row, not for total=",
+    ),
+    (
+        {"rows": lambda rows: np.ones((4, 0)), "total": constant},
+        "the formula returned 0 values for each row; expected 1..65536",
+    ),
+    (
+        {"rows": lambda rows: np.ones((4, 2)), "total": lambda means, setting: 1 / 0},
+        "total= raised ZeroDivisionError: division by zero",
+    ),
+    (
+        {"rows": lambda rows: np.full((4, 2), [1, math.inf]), "total": constant},
+        "value 1 of the row is inf; expected a finite number in row 0",
+    ),
+    ({"rows": constant, "params": {"A b": Param(1.0)}}, "params: 'A b' is not a lower-case name"),
+    ({"rows": constant, "params": {"rel": Param(1.0)}}, "lower-case name other than 'rel'"),
+    (
+        {"rows": lambda rows: rows.with_ancestors.n_relevant / 9},
+        'a formula reads ancestors; declare needs=("hierarchy",)',
+    ),
     ({"rows": lambda rows: np.ones(4) / rows.k}, "rows.k is None without cutoff="),
     ({"rows": lambda rows: rows.predicted.sizes / 9}, 'declare needs=("sets",)'),
 ]
@@ -691,3 +729,128 @@ def test_a_value_out_of_range_within_groups_names_group_and_row() -> None:
                 label_groups=["head", "next", "rest", "rest"],
                 running=xmleval.Running(block_rows=block_rows),
             )
+
+
+SMALL_TRUTH = np.array([[3, 0, 1], [0, 2, 0], [0, 0, 0]])
+SMALL_SCORES = np.array([[0.9, 0.2, 0.3], [0.4, 0.5, 0.6], [0.1, 0.2, 0.3]])
+
+
+def sums_of_relevant(values: Any, rows: BlockRows) -> Any:
+    """Return the sum over relevant labels of each row."""
+    numbers = np.repeat(np.arange(rows.n_rows), rows.relevant.sizes)
+    return np.bincount(numbers, values, rows.n_rows)
+
+
+@pytest.mark.parametrize(
+    ("gains", "expected"),
+    [
+        ("linear", [4, 2, 0]),
+        ("exp", [8, 3, 0]),
+        (None, [2, 1, 0]),
+    ],
+)
+def test_formulas_read_the_gains_of_relevant_labels(gains: str | None, expected: Any) -> None:
+    measure = Measure(
+        f"lab-gains-{gains}".lower(),
+        rows=lambda rows: sums_of_relevant(rows.grades, rows),
+        range=(0, 99),
+    )
+    truth = SMALL_TRUTH
+    options: dict[str, Any] = {"metrics": measure, "per_row": True}
+    if gains is None:
+        truth = (SMALL_TRUTH > 0).astype(int)
+    else:
+        options["conventions"] = {"gains": gains}
+    report = evaluate(truth, SMALL_SCORES, **options)
+    assert report.per_row()[measure.name].tolist() == expected
+    assert report[measure.name] == pytest.approx(np.mean(expected))
+
+
+def test_measure_of_grades_needs_a_truth_with_grades() -> None:
+    measure = Measure(
+        "lab-graded",
+        rows=lambda rows: sums_of_relevant(rows.grades, rows),
+        range=(0, 99),
+        needs=("grades",),
+    )
+    report = evaluate(SMALL_TRUTH, SMALL_SCORES, metrics=measure, conventions="gains=linear")
+    assert report["lab-graded"] == 2.0
+    message = 'lab-graded needs conventions="gains=...", for a truth with grades'
+    with pytest.raises(ValueError, match=re.escape(message)):
+        evaluate(SMALL_TRUTH > 0, SMALL_SCORES, metrics=measure)
+
+
+def test_formulas_read_ranks_and_propensities() -> None:
+    truth = (SMALL_TRUTH > 0).astype(int)
+    ranks = Measure(
+        "lab-ranks",
+        rows=lambda rows: sums_of_relevant(rows.ranks, rows),
+        range=(0, 99),
+        needs=("scores",),
+    )
+    report = evaluate(truth, SMALL_SCORES, metrics=ranks, per_row=True)
+    assert report.per_row()["lab-ranks"].tolist() == [1 + 2, 2, 0]
+    weights = Measure(
+        "lab-weights",
+        rows=lambda rows: sums_of_relevant(rows.propensity[rows.relevant.labels], rows),
+        range=(0, 99),
+        needs=("propensity",),
+    )
+    options: dict[str, Any] = {"inverse_propensity": [1.0, 2.0, 4.0], "per_row": True}
+    report = evaluate(truth, SMALL_SCORES, metrics=weights, **options)
+    assert report.per_row()["lab-weights"].tolist() == [5, 2, 0]
+    with pytest.raises(ValueError, match="lab-weights needs y_train= or inverse_propensity="):
+        evaluate(truth, SMALL_SCORES, metrics=weights)
+
+
+TREE = [("a", "x"), ("b", "x"), ("c", "y"), ("x", "root"), ("y", "root")]
+
+
+def test_formulas_read_ancestors_of_relevant_listed_and_predicted_labels() -> None:
+    above = {"a": {"a", "x", "root"}, "b": {"b", "x", "root"}, "c": {"c", "y", "root"}}
+    truth = [["a", "c"], ["b"], []]
+    scores = [{"a": 0.9, "b": 0.4}, {"c": 0.5, "b": 0.25}, {"b": 0.5}]
+    formulas: dict[str, Callable[[BlockRows], Any]] = {
+        "lab-relevant": lambda rows: rows.with_ancestors.relevant.sizes * 1.0,
+        "lab-listed": lambda rows: rows.with_ancestors.listed.sizes * 1.0,
+        "lab-predicted": lambda rows: rows.with_ancestors.predicted.sizes * 1.0,
+    }
+    measures = [
+        Measure(name, rows=formula, range=(0, 9), needs=("scores", "sets", "hierarchy"))
+        for name, formula in formulas.items()
+    ]
+    options: dict[str, Any] = {"hierarchy": TREE, "decision": "threshold0.3", "per_row": True}
+    columns = evaluate(truth, scores, metrics=measures, labels=[*"abc"], **options).per_row()
+
+    def sizes(rows: Any) -> list[int]:
+        return [len(set().union(*(above[label] for label in row))) for row in rows]
+
+    assert columns["lab-relevant"].tolist() == sizes(truth)
+    assert columns["lab-listed"].tolist() == sizes(scores)
+    predicted = [[label for label, score in row.items() if score > 0.3] for row in scores]
+    assert columns["lab-predicted"].tolist() == sizes(predicted)
+
+
+def test_formulas_may_be_partial_functions_that_differ_by_their_arguments() -> None:
+    def powered(rows: BlockRows, power: int) -> Any:
+        return np.full(rows.n_rows, 0.5**power)
+
+    measures = [Measure(f"lab-power-{n}", rows=partial(powered, power=n)) for n in (1, 2)]
+    report = evaluate(Y, S, metrics=measures)
+    assert dict(report) == {"lab-power-1": 0.5, "lab-power-2": 0.25}
+    one, two = (
+        declaration_of(Measure("lab-power-3", rows=partial(powered, power=n))) for n in (1, 2)
+    )
+    assert one != two
+
+
+def test_vectors_of_another_length_than_that_of_the_example_are_refused() -> None:
+    measure = Measure(
+        "lab-lengths",
+        rows=lambda rows: np.ones((rows.n_rows, 3 if rows.n_rows > 4 else 2)),
+        total=lambda means, setting: 0.5,
+    )
+    assert evaluate(Y[:3], S[:3], metrics=measure)["lab-lengths"] == 0.5
+    message = "lab-lengths: the formula returned 3 values for each row, but 2 when defined"
+    with pytest.raises(ValueError, match=message):
+        evaluate(Y[:6], S[:6], metrics=measure)

@@ -295,3 +295,33 @@ def test_a_page_says_how_many_files_it_does_not_list(tmp_path: Path) -> None:
     facts = describe_run(paths)
     assert sum(head.startswith("SHA") for head in facts) == 20
     assert facts["More files"] == "1, not listed"
+
+
+def test_page_has_the_measures_of_the_truth_that_models_cannot_change() -> None:
+    truth = np.eye(4)
+    truth[0] = 1
+    models = {"a": truth + 0.1, "b": truth[::-1] + 0.1}
+    metrics = ["p@1", "label_cardinality", "label_density"]
+    comparison = compare(truth, models, metrics=metrics)
+    section = section_of(comparison.to_html(), "Data set")
+    assert "measures of the truth" in section
+    rows = {"Label cardinality": 1.75, "Label density": 0.4375}
+    for name, value in rows.items():
+        head = f'<th scope="row">{name}</th>'
+        assert f'{head}<td class="number">{value:.4f}</td>' in section
+    assert "Data set" not in compare(truth, models, metrics="p@1").to_html()
+    report = evaluate(truth, models["a"], metrics=metrics)
+    assert "Label density" in section_of(report.to_html(), "Results")
+
+
+@pytest.mark.parametrize("name", ["page.xyz", "page.txt", "page.json", "page"])
+def test_to_html_takes_names_of_pages_and_names_without_ending(name: str, tmp_path: Path) -> None:
+    report = evaluate(np.eye(3), np.eye(3) + 0.1, metrics=["p@1"])
+    path = tmp_path / name
+    if "." in name:
+        with pytest.raises(ValueError, match=r"a page is written as \.html, \.htm$"):
+            report.to_html(path)
+        assert not path.exists()
+    else:
+        report.to_html(path)
+        assert path.read_text() == report.to_html()

@@ -145,6 +145,88 @@ def test_thresholds_reach_their_points() -> None:
             assert rates[rate] == pytest.approx(value, abs=1e-12)
 
 
+# of a measure at a point: the rate that is bounded, its bound, and how the best of the other is
+BOUNDED = {
+    "recall_at_precision.{}(p=0.6)": ("recall", "precision", 0.6, max),
+    "precision_at_recall.{}(r=0.8)": ("precision", "recall", 0.8, max),
+    "fpr_at_tpr.{}(tpr=0.9)": ("fpr", "recall", 0.9, min),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("seed", [7, 8])
+def test_thresholds_of_labels_are_the_best_of_a_loop(name: str, seed: int) -> None:
+    truth, scores, dense = draw_data(seed)
+    rate, bounded, bound, best = BOUNDED[name]
+    metrics = [name.format(average) for average in ("macro", "weighted")]
+    report = evaluate(truth, scores, metrics=metrics, per_label=True, conventions="unlisted=0")
+    columns = report.per_label()
+    column = name.replace(".{}", "")
+    values = []
+    for j in range(N_LABELS):
+        rates = [rates_at(level, truth[:, j], dense[:, j]) for level in np.unique(dense[:, j])]
+        values.append(best(each[rate] for each in rates if each[bounded] >= bound - 1e-12))
+        reached = rates_at(columns[f"threshold_of_{column}"][j], truth[:, j], dense[:, j])
+        assert reached[rate] == pytest.approx(values[j], abs=1e-12)
+        assert reached[bounded] >= bound - 1e-12
+    assert columns[column] == pytest.approx(values, abs=1e-12)
+    support = truth.sum(axis=0)
+    assert report[metrics[0]] == pytest.approx(np.mean(values), abs=1e-12)
+    assert report[metrics[1]] == pytest.approx(np.average(values, weights=support), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_interpolated_precision_of_labels_is_that_of_a_loop(seed: int) -> None:
+    """Each relevant entry has the largest precision at its score or any lower one."""
+    truth, scores, dense = draw_data(seed)
+    name = "ap.macro(interpolated=voc2010)"
+    options: dict[str, Any] = {"metrics": [name, "ap.macro"], "per_label": True}
+    report = evaluate(truth, scores, conventions="unlisted=0", **options)
+    values = []
+    for j in range(N_LABELS):
+        levels = np.unique(dense[:, j])
+        precisions = [
+            rates_at(level, truth[:, j], dense[:, j])["precision"] for level in levels
+        ]  # from the lowest score on
+        largest = dict(zip(levels.tolist(), np.maximum.accumulate(precisions), strict=True))
+        values.append(np.mean([largest[score] for score in dense[truth[:, j] == 1, j].tolist()]))
+    assert report[name] == pytest.approx(np.mean(values), abs=1e-12)
+    assert report[name] > report["ap.macro"]
+    columns = report.per_label()
+    column = name.replace(".macro", "")
+    assert columns[column] == pytest.approx(values, abs=1e-12)
+
+
+@pytest.mark.parametrize("unlisted", [-1.0, 0.0, 0.5, 0.55, 9.0])
+@pytest.mark.parametrize("seed", [7, 8])
+def test_curves_with_a_score_of_unlisted_labels_are_those_of_the_dense_matrix(
+    seed: int, unlisted: float
+) -> None:
+    """The score is below all, equal to some, between two, or above all."""
+    truth, scores, dense = draw_data(seed)
+    dense = np.where(dense == 0, dense.dtype.type(unlisted), dense)
+    names = [name.format(average) for name in MEASURES for average in ("micro", "macro")]
+    options: dict[str, Any] = {
+        "metrics": [*names, "peak_f1.micro", "peak_f1.macro"],
+        "per_label": True,
+        "curve_points": 2000,
+        "confidence": 0.9,
+    }
+    report = evaluate(truth, scores, conventions=f"unlisted={unlisted}", **options)
+    expected = evaluate(truth, dense, **options)
+    assert dict(report) == pytest.approx(dict(expected), rel=1e-13)
+    assert report.thresholds == pytest.approx(expected.thresholds, nan_ok=True)
+    np.testing.assert_array_equal(report.roc_curve(), expected.roc_curve())
+    np.testing.assert_array_equal(report.pr_curve(), expected.pr_curve())
+    for name, estimate in report.estimates.items():
+        error = expected.estimates[name].standard_error
+        assert estimate.standard_error == pytest.approx(error, rel=1e-9)
+    assert report.estimates.keys() == expected.estimates.keys()
+    columns = expected.per_label()
+    for name, values in report.per_label().items():
+        np.testing.assert_allclose(values, columns[name], rtol=1e-13)
+
+
 def test_ties_with_a_million_unlisted_cells_are_one_group() -> None:
     shape = (2, 1_000_000)
     rows = [0, 1]

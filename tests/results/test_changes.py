@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.problems import SPECS
-from xmleval import compare, diff, evaluate
+from xmleval import Diff, compare, diff, evaluate
 
 N = 90
 L = 8
@@ -279,3 +280,31 @@ def test_labels_with_equal_changes_come_by_their_relevant_rows() -> None:
     a, b = (0.1 + np.eye(3)[first] for first in ([0, 2, 2, 1, 1], [2, 2, 1, 1, 1]))
     labels = diff(relevant, a, b, metric="p@1").labels or []
     assert [(label.title, label.support) for label in labels] == [("1", 3), ("0", 2)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (None, "JSON without 'changes'; give JSON of `xmleval diff`"),
+        ({"schema": 99}, "results of schema 99, written by a later version"),
+        ({"changes": {}}, "'changes' is not as `xmleval diff` writes it"),
+        ({"changes": 3}, "'changes' is not as `xmleval diff` writes it"),
+        ({"name": "later@1"}, "'later@1' is not a measure of this version of xmleval"),
+        ({"value_a": "0.5"}, 'value_a is "0.5"; expected a number'),
+        ({"rows": 3}, "'changes' is not as `xmleval diff` writes it"),
+    ],
+    ids=str,
+)
+def test_load_refuses_what_are_no_changes(change: Any, message: str, tmp_path: Path) -> None:
+    scores = np.eye(4) + 0.1
+    contents = diff(np.eye(4), scores, scores[::-1], metric="p@1").to_dict()
+    if change is None:
+        del contents["changes"]
+    elif {*change} & {"schema", "changes"}:
+        contents |= change
+    else:
+        contents["changes"] |= change
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps(contents))
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: {re.escape(message)}"):
+        Diff.load(path)

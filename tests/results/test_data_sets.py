@@ -3,12 +3,13 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.results.models import LANGUAGES, MODELS, TRUTH, Q
+from tests.results.models import LANGUAGES, MODELS, TRUTH, TWO, Q, top
 from tests.results.test_schema import follows
 from xmleval import Comparison, Comparisons, Ranking, Rankings, compare, evaluate, rank
 from xmleval.base.errors import InputError
@@ -259,3 +260,147 @@ def test_unknown_options_of_a_data_set_are_refused_by_its_name(call: Any) -> Non
     data_sets["first"] = (*data_sets["first"], {"metricz": "p@1"})
     with pytest.raises(TypeError, match=r"^data set 'first': there is no option 'metricz'"):
         call(data_sets, metrics="p@1")
+
+
+def test_data_set_is_looked_up_by_its_name(both: Comparisons) -> None:
+    message = "no data set 'third'; there are 'first', 'second'"
+    with pytest.raises(KeyError, match=message):
+        both["third"]
+    assert both.get("third") is None
+    assert "third" not in both
+    assert len(both) == len(HALVES)
+
+
+def test_groups_have_tables_with_their_captions() -> None:
+    data_sets = {
+        "one": (TRUTH, TWO, {"row_groups": LANGUAGES}),
+        "two": (TRUTH, TWO),
+    }
+    grouped = compare(data_sets, metrics="p@1")
+    captions = [table.caption for table in grouped.tables()]
+    assert captions == [
+        "2 models on 2 data sets; * best",
+        "groups of rows: de",
+        "groups of rows: en",
+    ]
+    for table in grouped.tables()[1:]:
+        assert [row[0].text for row in table.rows[1:] if row] == ["one", ""]
+    by_model = grouped.tables(rows="models")
+    assert [table.caption for table in by_model] == captions
+    assert [table.spans for table in by_model] == [[("one", 1), ("two", 1)], *[[("one", 1)]] * 2]
+
+
+def test_each_test_has_its_own_line_of_marks() -> None:
+    data_sets: dict[str, Any] = {
+        "one": compare(TRUTH, TWO, metrics="p@1"),
+        "two": compare(TRUTH, TWO, metrics="p@1", confidence=0.9),
+        "three": compare(TRUTH, TWO, metrics="p@1"),
+    }
+    both = compare(data_sets)
+    mark = "letters: better than that model, p <"
+    test = "Holm within each data set"
+    lines = [line for line in both.footnotes() if mark in line]
+    assert len(lines) == 2
+    assert re.fullmatch(rf"one, three: {mark} 0\.05: .*, {test}", lines[0])
+    assert re.fullmatch(rf"two: {mark} 0\.1: .*, {test}", lines[1])
+    assert all(line.replace("<", r"\textless{}") in both.to_latex() for line in lines)
+    del data_sets["two"]
+    (line,) = [line for line in compare(data_sets).footnotes() if mark in line]
+    assert line.startswith(mark)
+
+
+def test_page_counts_on_how_many_data_sets_a_model_is_best() -> None:
+    truth = TRUTH[1:30]
+    good_and_bad = {"a": truth, "b": 1 - truth}
+    bad_and_good = {"a": 1 - truth, "b": truth}
+
+    def page_of(metrics: list[str]) -> str:
+        comparisons = dict[str, Comparison]()
+        for name, models in (("x", good_and_bad), ("y", bad_and_good), ("z", good_and_bad)):
+            comparisons[name] = Comparison(
+                {model: evaluate(truth, each, metrics=metrics) for model, each in models.items()}
+            )
+        return Comparisons(comparisons).to_html()
+
+    sentence = "Of 3 data sets, each model is best by Ranking loss on: a 2, b 1."
+    assert sentence in page_of(["label_cardinality", "ranking_loss"])
+    assert "each model is best" not in page_of(["label_cardinality"])
+
+
+def test_csv_has_bounds_of_the_data_sets_that_have_them() -> None:
+    whole = MODELS["good"][:20]
+    cut = evaluate(TRUTH[:20], top(whole, 3), metrics=["p@1", "lrap"], bounds=True)
+    full = evaluate(TRUTH[:20], whole, metrics=["p@1", "lrap"])
+    both = Comparisons({"x": Comparison({"a": cut, "b": full}), "y": Comparison({"a": full})})
+    first, *others = csv.DictReader(io.StringIO(both.to_csv()))
+    assert [*first] == [
+        "data_set",
+        "model",
+        *("p@1", "p@1 lower", "p@1 upper"),
+        *("lrap", "lrap lower", "lrap upper"),
+    ]
+    bounds = float(first["lrap lower"]), float(first["lrap upper"])
+    assert bounds == cut.records()[1].bounds
+    assert (first["p@1 lower"], first["p@1 upper"]) == ("", "")
+    assert {line["lrap lower"] for line in others} == {""}
+    assert [float(line["lrap"]) for line in others] == [full["lrap"]] * 2
+
+
+def test_csv_names_the_models_that_a_value_is_better_than(both: Comparisons) -> None:
+    n_better = 0
+    for line in csv.DictReader(io.StringIO(both.to_csv())):
+        for name in METRICS:
+            beaten = [
+                difference.b if difference.better == difference.a else difference.a
+                for difference in both[line["data_set"]].differences
+                if (difference.better, difference.name) == (line["model"], name)
+            ]
+            assert line[f"{name} better_than"] == "; ".join(beaten)
+            n_better += len(beaten)
+    assert n_better
+    untested = Comparisons({"x": Comparison(dict(both["first"].reports))})
+    assert "better_than" not in untested.to_csv()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": 99}, "results of schema 99, not "),
+        ({"data_sets": {}}, "no data set given; expected one or more"),
+    ],
+    ids=str,
+)
+def test_load_refuses_other_files_of_data_sets(
+    both: Comparisons, change: Any, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({**both.to_dict(), **change}))
+    with pytest.raises(ValueError, match=re.escape(message)) as refused:
+        Comparisons.load(path)
+    assert str(path) in str(refused.value)
+
+
+def test_load_names_a_comparison_of_one_data_set_after_its_file(tmp_path: Path) -> None:
+    alone = compare(TRUTH, TWO, metrics="p@1")
+    path = tmp_path / "wiki.json"
+    path.write_text(alone.to_json())
+    read = Comparisons.load(path)
+    assert [*read] == ["wiki"]
+    assert str(read["wiki"]) == str(alone)
+    assert str(read) == str(compare({"wiki": alone}))
+    path.write_text(evaluate(TRUTH, MODELS["good"], metrics="p@1").to_json())
+    with pytest.raises(ValueError, match="has one report, without a name; give several models"):
+        Comparisons.load(path)
+
+
+def test_texts_with_a_row_for_each_model_have_all_models(both: Comparisons) -> None:
+    text = both.to_text(rows="models").splitlines()
+    markdown = both.to_markdown(rows="models").splitlines()
+    (table,) = both.tables(rows="models")
+    for name in HALVES:
+        assert any(f"{name} P@1" in line for line in text[:4])
+        assert any(f"{name} P@1" in line for line in markdown[:6])
+    for row in table.rows[1:]:
+        for lines in (text, markdown):
+            (line,) = [line for line in lines if row[0].text in line]
+            assert all(cell.text in line for cell in row)

@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import scipy.stats
 import xmleval
 from tests.examples import S, T
 from tests.results.notebooks import page_of, rows_of
-from xmleval import Comparison, Ranking, evaluate, rank
+from xmleval import Comparison, Ranking, Rankings, evaluate, rank
 
 # the worked example of Demsar 2006 (Journal of Machine Learning Research 7, table 6)
 MODELS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
@@ -304,6 +305,40 @@ def with_reports(**down: Any) -> Any:
         ),
         (UNDEFINED, {**UP, "leave_out": "y"}, "leave_out: 'y' is neither 'data_sets' nor 'models'"),
         (TWO, {**UP, "alpha": "0.05"}, "alpha: '0.05' is not a number"),
+        (TWO, {**UP, "alpha": 0}, "alpha: 0 is not between 0 and 1"),
+        (TWO, {**UP, "alpha": 1}, "alpha: 1 is not between 0 and 1"),
+        (TWO, {**UP, "control": "z"}, "control: 'z' is not one of the models x, y"),
+        (TWO, {"metrics": []}, "metrics: no measure given; expected one or more"),
+        (TWO, {**UP, "metrics": [3]}, "metrics: 3 is not the name of a measure"),
+        (
+            TWO,
+            {},
+            "metrics: it is not known whether higher numbers are better; "
+            "give metrics= or higher_is_better=",
+        ),
+        (TWO, {"metrics": "speed"}, "; a measure of your own needs higher_is_better="),
+        (
+            TWO,
+            {"metrics": "label_density"},
+            "metrics: label_density describes the labels, not a model",
+        ),
+        (3, UP, "results: int is neither a mapping nor a frame; expected"),
+        (
+            {"a": {"x": 1, "y": math.nan}, "b": {"x": math.nan, "y": 1}, "c": {"x": 1}},
+            {**UP, "leave_out": "data_sets"},
+            "results: 0 data sets left; average ranks need 2 or more",
+        ),
+        (
+            {name: {"x": 1, "y": math.nan} for name in "abcde"},
+            UP,
+            "results: undefined value of y on a; undefined value of y on b; "
+            "undefined value of y on c; ...; average ranks need a value of every model",
+        ),
+        (
+            {name: {"x": math.nan, "y": math.nan} for name in "ab"},
+            UP,
+            "metrics: undefined value of x on a",
+        ),
         (
             TWO,
             {**UP, "metrics": "coverage"},
@@ -405,3 +440,103 @@ def test_title_of_several_rankings_counts_all_data_sets() -> None:
         values[data_set]["b"]["p@3"] = 0.3
     ranked = xmleval.rank(values, ["p@1", "p@3"], leave_out="data_sets")
     assert "4 data sets" in str(ranked).splitlines()[0]
+
+
+def test_rank_by_a_measure_of_your_own_keeps_its_name() -> None:
+    values = {
+        "a": {"x": {"speed": 3.0}, "y": {"speed": 5.0}},
+        "b": {"x": {"speed": 4.0}, "y": {"speed": 9.0}},
+    }
+    for is_up, best in ((True, "y"), (False, "x")):
+        ranking = rank(values, "speed", higher_is_better=is_up)
+        assert (ranking.metric, ranking.higher_is_better) == ("speed", is_up)
+        assert next(iter(ranking.average_ranks)) == best
+        assert ranking.values["a"] == {"x": 3.0, "y": 5.0}
+        assert rank(values, higher_is_better=is_up).to_json() == ranking.to_json()
+
+
+MADE_UP = {name: {"a": 0.1, "b": 0.2, "c": 0.3} for name in ("x", "y", "z", "w", "v", "u")}
+
+
+@pytest.mark.parametrize(
+    ("control", "decision"),
+    [
+        (None, "no significant difference is seen to b."),
+        ("a", "a significant difference is seen to a, the control."),
+        ("b", "no significant difference is seen to b, the control."),
+        ("c", "no significant difference is seen to b."),
+    ],
+)
+def test_page_of_a_ranking_says_what_differs_from_the_best(
+    control: str | None, decision: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    ranking = rank(MADE_UP, "p@1", control=control)
+    page = ranking.to_html()
+    assert f"c has the best average rank by P@1, 1; {decision}" in page
+    bar = "Models that a bar joins are not significantly different."
+    if control is not None:
+        bar = f"Models within the bar are not significantly different from {control}, the control."
+    assert bar in page
+
+
+def test_page_of_a_ranking_says_that_all_others_differ() -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    values = as_results([[3, 1]] * 9)
+    page = rank(values, "dcg@3").to_html()
+    assert "m0 has the best average rank by DCG@3, 1; all others differ significantly." in page
+
+
+def test_rankings_are_looked_up_by_measure() -> None:
+    values = {n: {m: {"p@1": len(m), "speed": 1} for m in ("a", "bb")} for n in ("x", "y")}
+    rankings = rank(values, ["p@1", "speed"], higher_is_better=True)
+    for name in ("p@1", "P@1", "precision@1"):
+        assert rankings[name].metric == "p@1"
+    assert rankings["speed"].metric == "speed"
+    message = "no ranking by 'p@3'; there are 'p@1', 'speed'"
+    with pytest.raises(KeyError, match=message):
+        rankings["p@3"]
+    assert "p@3" not in rankings
+    assert rankings.get("p@3") is None
+
+
+def test_rankings_draw_a_diagram_for_each_measure() -> None:
+    pytest.importorskip("matplotlib")
+    measures = ["p@1", "ranking_loss"]
+    by_measure = {
+        name: {model: dict.fromkeys(measures, value) for model, value in models.items()}
+        for name, models in MADE_UP.items()
+    }
+    rankings = rank(by_measure, measures)
+    assert len(np.atleast_1d(rankings.plot("critical_difference"))) == 2
+    (axes,) = np.atleast_1d(rankings.plot("average_ranks"))
+    points = {series.get_label(): series[0].get_xydata()[:, 0] for series in axes.containers}
+    for number, measure in enumerate(measures):
+        ranks = rankings[measure].average_ranks
+        assert {name: values[number] for name, values in points.items()} == ranks
+
+
+@pytest.mark.parametrize(
+    ("read", "contents", "message"),
+    [
+        (
+            Ranking,
+            {"rankings": {}},
+            "JSON without 'average_ranks'; expected a ranking by one measure",
+        ),
+        (Rankings, {"average_ranks": {}}, "JSON without 'rankings'; expected rankings by several"),
+        (Rankings, {"rankings": {}}, "JSON without 'rankings'; expected rankings by several"),
+        (Rankings, {"rankings": {"p@1": {}}}, "is not as `xmleval rank` writes it"),
+        (Rankings, {"rankings": [3]}, "'rankings' is not as `xmleval rank` writes it"),
+        (Ranking, {"average_ranks": {"a": 1}}, "is not as `xmleval rank` writes it"),
+    ],
+)
+def test_load_refuses_what_is_no_ranking(
+    read: Any, contents: Any, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(contents))
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: .*{re.escape(message)}"):
+        read.load(path)

@@ -1,8 +1,10 @@
 """Saved results are read back unchanged; any other file is refused by name."""
 
+import errno
 import json
 import math
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.examples import LABELS, SCORES, Y_TEST
-from xmleval import Comparison, Report, check, evaluate, rank
+from xmleval import Comparison, Ranking, Rankings, Report, Trend, check, evaluate, rank
 
 
 def report(metrics: Any = ("p@1", "ranking_loss", "lrap"), **more: Any) -> Report:
@@ -149,6 +151,24 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
         changed(groups={"tail": {"values": {}, "n_rows": "3"}}),
         "groups: tail: 'n_rows' is \"3\"; expected a whole number",
     ),
+    "reason": (changed(not_computed={"p@3": 3}), "not_computed: p@3 is 3; expected a text"),
+    "lists": (
+        changed(short_lists={"p@1": 3}),
+        "short_lists: p@1 is 3; expected an object with mean and deepest",
+    ),
+    "mean length": (
+        changed(short_lists={"p@1": {"mean": "2.5", "deepest": 3}}),
+        'short_lists: p@1: mean is "2.5"; expected a number',
+    ),
+    "deepest list": (
+        changed(short_lists={"p@1": {"mean": 2.5, "deepest": 2.5}}),
+        "short_lists: p@1: deepest is 2.5; expected a whole number",
+    ),
+    "bins": (changed(reliability={"ece@1": 3}), "reliability: ece@1 is 3; expected lists "),
+    "bin": (
+        changed(reliability={"ece@1": {"count": 3}}),
+        'reliability: ece@1 is {"count": 3}; expected lists ',
+    ),
     "huge": (b" " * ((1 << 26) + 1), "more than 64 MiB"),
 }
 
@@ -170,3 +190,25 @@ def test_check_refuses_other_files_by_name(path: Path, name: str) -> None:
 def test_check_refuses_devices() -> None:
     with pytest.raises(ValueError, match=f"{os.devnull}: not a regular file"):
         check(os.devnull, min={"p@1": 0})
+
+
+def test_load_refuses_bins_without_a_list_or_with_texts(path: Path) -> None:
+    contents = report(["ece@1"], conventions="link=sigmoid").to_dict()
+    ((name, bins),) = contents["reliability"].items()
+    for member in bins:
+        for value in (None, 3, ["a"]):
+            path.write_text(
+                json.dumps({**contents, "reliability": {name: {**bins, member: value}}})
+            )
+            with pytest.raises(
+                ValueError, match=rf"reliability: {re.escape(name)} is .*; expected "
+            ):
+                Report.load(path)
+
+
+def test_load_keeps_the_reason_and_the_file_of_an_error_of_the_system(path: Path) -> None:
+    for read in (Report.load, Comparison.load, Ranking.load, Rankings.load, Trend.load):
+        with pytest.raises(FileNotFoundError) as refused:
+            read(path)
+        assert refused.value.errno == errno.ENOENT
+        assert refused.value.filename == str(path)

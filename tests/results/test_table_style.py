@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.results.models import CLUSTERS, GROUPS, MODELS, TRUTH, TWO, compared
 from xmleval import Comparison, compare, diff, evaluate
@@ -108,3 +109,46 @@ def test_wrong_styles_are_refused(style: Any, message: str) -> None:
 def test_undefined_values_keep_their_word() -> None:
     report = evaluate(np.zeros((2, 3)), np.ones((2, 3)), metrics=["ranking_loss"])
     assert "undefined" in report.to_text(percent=True, digits=1)
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "text"),
+    [
+        (2, "0.5000"),
+        (200, "99.5000"),
+        (201, "100.000"),
+        (2470, "1234.50"),
+        (300_000, "150000"),
+    ],
+)
+def test_large_values_have_six_digits_in_tables_of_a_paper(n_labels: int, text: str) -> None:
+    """The relevant label of one row is first, that of the other last."""
+    rows = [0, 1]
+    truth = sp.csr_array(([1, 1], (rows, [0, n_labels - 1])), shape=(2, n_labels))
+    scores = sp.csr_array(([0.5], ([0], [0])), shape=(2, n_labels))
+    report = evaluate(truth, scores, metrics=["coverage", "p@1"])
+    comparison = Comparison({"a": report, "b": report})
+    for latex in (comparison.to_latex(), comparison.to_latex(percent=True)):
+        assert rf"Coverage $\downarrow$ & {text} & {text} \\" in latex
+    assert r"P@1 $\uparrow$ & 0.5000 & 0.5000 \\" in comparison.to_latex()
+    digits = comparison.to_latex(digits=1)
+    assert rf"Coverage $\downarrow$ & {report['coverage']:.1f} & " in digits
+
+
+@pytest.mark.parametrize(
+    ("n_hits", "text", "percent"),
+    [
+        (3, "0.000750", "0.0750"),
+        (4, "0.0010", "0.10"),
+        (0, "0.0000", "0.00"),
+    ],
+)
+def test_small_values_have_three_digits_in_tables_of_a_paper(
+    n_hits: int, text: str, percent: str
+) -> None:
+    truth = np.tile([0, 1], (4000, 1))
+    truth[:n_hits] = [1, 0]
+    report = evaluate(truth, np.tile([0.9, 0.1], (4000, 1)), metrics="p@1")
+    comparison = Comparison({"a": report, "b": report})
+    assert rf"P@1 $\uparrow$ & {text} & {text} \\" in comparison.to_latex()
+    assert rf"P@1 $\uparrow$ & {percent} & {percent} \\" in comparison.to_latex(percent=True)

@@ -146,6 +146,20 @@ REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
     "results: no results are given; expected": ({}, {}),
     "results: int is not a result by day": (3, {}),
     "results: Report is the results of one day": (report_of(1), {}),
+    "results: Comparison is the results of one day": (Comparison({"a": report_of(1)}), {}),
+    "results: Report has no name for its day; expected": ([report_of(1)], {}),
+    "results: no measure has values on all days; give metrics that some days have": (
+        {"a": report_of(1, metrics=["p@1"]), "b": report_of(2, metrics=["p@3"])},
+        {},
+    ),
+    "results: b: its report has no name, but other days have several reports": (
+        {"a": Comparison({"x": report_of(1), "y": report_of(2)}), "b": report_of(2)},
+        {},
+    ),
+    "model: a has no report 'z'; it has x, y": (
+        {"a": Comparison({"x": report_of(1), "y": report_of(2)})},
+        {"model": "z"},
+    ),
     "a: float is not a result": ({"a": 0.5}, {}),
     "results: no_such/*: no such file": (["no_such/*"], {}),
     "metrics: 'lrap' is not in this report": ({"a": report_of(1)}, {"metrics": "lrap"}),
@@ -236,3 +250,119 @@ def test_confidence_that_differs_between_days_is_noted() -> None:
         for day, level in (("mon", 0.9), ("tue", 0.95))
     }
     assert "confidence differs: 0.9 (mon), 0.95 (tue)" in xmleval.trend(days).notes
+
+
+def test_page_and_text_say_that_all_days_are_within_limits(reports: dict[str, Report]) -> None:
+    result = trend(reports, "p@1", min={"p@1": 0.0})
+    assert result.failures == {}
+    assert "all days are within the limits" in result.footnotes()
+    assert all(record.holds is True for record in result.records())
+    assert "!" not in "".join(str(result).splitlines()[2:])
+    assert "All days are within the limits." in result.to_html()
+    without = trend(reports, "p@1")
+    assert "all days are within the limits" not in without.footnotes()
+    assert "All days are within the limits." not in without.to_html()
+
+
+def test_page_says_first_and_last_value_of_each_model() -> None:
+    eye = np.eye(4)
+    half = evaluate(eye, eye[[0, 1, 3, 2]], metrics=["p@1"])
+    full = evaluate(eye, eye, metrics=["p@1"])
+    assert "P@1 is 1.0000 on tue, and was 0.5000 on mon." in trend(
+        {"mon": half, "tue": full}
+    ).to_html(about={})
+    (alone,) = [
+        line for line in trend({"mon": half}).to_html(about={}).splitlines() if "P@1 is" in line
+    ]
+    assert "P@1 is 0.5000 on mon." in alone
+    days = {
+        "mon": Comparison({"a": half, "b": full}),
+        "tue": Comparison({"a": full, "b": full, "c": half}),
+    }
+    page = trend(days).to_html()
+    for sentence in (
+        "P@1 of a is 1.0000 on tue, and was 0.5000 on mon.",
+        "P@1 of b is 1.0000 on tue, and was 1.0000 on mon.",
+        "P@1 of c is 0.5000 on tue.",
+    ):
+        assert sentence in page
+    days["wed"] = Comparison({"a": full, "d": evaluate(eye, eye, metrics=["p@2"])})
+    page = trend(days, "p@1").to_html()
+    assert "P@1 of a is 1.0000 on wed, and was 0.5000 on mon." in page
+    assert "P@1 of d is" not in page
+
+
+def test_models_that_some_days_lack_are_noted_and_left_empty() -> None:
+    a = report_of(1)
+    days = {
+        "mon": Comparison({"a": a, "b": report_of(2)}),
+        "tue": Comparison({"a": a, "c": report_of(2)}),
+        "wed": Comparison({"a": a, "b": a}),
+    }
+    result = trend(days, ["p@1"])
+    assert result.models == ["a", "b", "c"]
+    assert result.notes == ["no report of b on tue", "no report of c on mon, wed"]
+    (table,) = [each for each in result.tables() if each.caption.startswith("c:")]
+    assert [bool(row[1].text) for row in table.rows[1:]] == [False, True, False]
+    lines = [line.split(",")[:2] for line in result.to_csv().splitlines()[1:]]
+    assert lines == [[day, name] for day, models in days.items() for name in models]
+
+
+def test_one_report_a_day_is_one_model_whatever_its_name() -> None:
+    days = {"mon": Comparison({"a": report_of(1)}), "tue": {"b": report_of(2)}}
+    result = trend(days, "p@1")
+    assert result.models == [""]
+    (note,) = result.notes
+    start, _, names = note.partition(": ")
+    assert start == "each day has one report, and all are shown as one model"
+    assert {*names.split(", ")} == {"a", "b"}
+    expected = trend({day: report_of(n) for n, day in enumerate(days, 1)}, "p@1")
+    assert str(result) == f"{expected}\nnote: {note}"
+    same = trend({"mon": {"a": report_of(1)}, "tue": {"a": report_of(2)}}, "p@1")
+    assert same.notes == []
+    assert str(same) == str(expected)
+
+
+def test_measures_of_groups_that_some_days_lack_are_noted() -> None:
+    days = {
+        "mon": report_of(1, label_groups=[*"hhhttt"]),
+        "tue": report_of(2, label_groups=[*"hhhhhh"]),
+        "wed": report_of(3),
+    }
+    result = trend(days, "p@1", min={"shares t:p@1": 0.0, "t:p@1": 0.0})
+    assert result.notes[:2] == [
+        "shares t:p@1 has no value on tue, wed",
+        "t:p@1 has no value on tue, wed",
+    ]
+    for name, kind in (("t:p@1", "groups"), ("shares t:p@1", "shares")):
+        (record,) = [each for each in result.records() if each.measure.name == name]
+        part = getattr(days["mon"], kind)["t"]
+        assert (record.day, record.value, record.n_labels) == ("mon", part["p@1"], part.n_labels)
+    assert {day: len(failures) for day, failures in result.failures.items()} == {"tue": 2, "wed": 2}
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        ({"values": {}}, "JSON without 'trend'; give JSON of `xmleval trend`"),
+        ({"trend": {}, "schema": 99}, "results of schema 99"),
+        ({"trend": {}}, "'trend' is not as `xmleval trend` writes it"),
+        ({"trend": []}, "'trend' is not as `xmleval trend` writes it"),
+    ],
+    ids=str,
+)
+def test_load_refuses_what_is_no_trend(contents: Any, message: str, tmp_path: Path) -> None:
+    schema = trend({"mon": report_of(1)}).to_dict()["schema"]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"schema": schema, "notes": [], **contents}))
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{path}: {message}')}"):
+        xmleval.Trend.load(path)
+
+
+def test_a_file_of_a_day_is_given_once(files: Path) -> None:
+    for paths in (["days/day1.json"] * 2, ["days/day1.json", "days/../days/day1.json"]):
+        message = "results: day1.json is given twice; expected different files"
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            trend(paths)
+    with pytest.raises(ValueError, match=r"day1.json is given twice"):
+        trend([files, "days/day1.json"])

@@ -207,3 +207,54 @@ def test_score_of_unlisted_labels_has_the_type_of_merged_scores() -> None:
     )
     second.update(np.array([[1, 0], [0, 1], [1, 0]]), listed)
     assert first.merge(second).compute()["margin.macro"] == np.mean([0.1 - 0.4, 0.1 - 0.7])
+
+
+def test_large_scores_of_rows_without_weight_do_not_count_as_infinite() -> None:
+    truth = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    scores = np.array([[0.9, 0.1, 0.2], [0.1, 1e30, 0.2], [-1e30, 0.5, 0.25]])
+    for weight, expected in (
+        ([1, 0, 0], 0.7),
+        ([1, 0, 3], (0.7 - 3 * 0.25) / 4),
+        ([1, 1, 1], math.inf),
+        ([0, 5, 1], math.inf),
+    ):
+        options: dict[str, Any] = {"metrics": "margin.samples", "sample_weight": weight}
+        assert evaluate(truth, scores, **options)["margin.samples"] == pytest.approx(expected)
+
+
+def test_threshold_errors_and_bounds_take_counts_of_any_form() -> None:
+    """Sums of matrices of SciPy have two dimensions."""
+    counts = [3, 0, 2]
+    for form in (counts, np.array([counts]), np.array([counts]).T, np.array(counts, np.uint8)):
+        assert threshold_error(form, [1, 1, 1]).tolist() == [2, 1, 1]
+        assert threshold_error(1, form).tolist() == [2, 1, 1]
+        assert f1_bound(form, [1, 0, 3]) == pytest.approx((4 / 5 + 0 + 0) / 3, rel=1e-15)
+        assert hamming_bound(form, n_cells=10) == 0.5
+    assert hamming_bound(counts, n_cells=5) == 1.0
+    assert f1_bound([1, 100], 0) == 1.0
+    assert threshold_error(2**52, 0) == 2**52
+
+
+@pytest.mark.parametrize(
+    ("relevant", "predicted", "message"),
+    [
+        ([[1, 1], [1, 1]], 1, "n_relevant: shape (2, 2) is not a vector"),
+        ([1, 2], [1, 2, 3], "n_predicted: length 3 does not match length 2 of n_relevant"),
+        ([], [], "n_relevant: [] is not a vector of counts (integers >= 0)"),
+        (1, [1.0], "n_predicted: [1.0] is not a vector of counts (integers >= 0)"),
+        ([1], [True], "n_predicted: [True] is not a vector of counts (integers >= 0)"),
+        ([0, -1], 1, "n_relevant: [0, -1] is not a vector of counts (integers >= 0)"),
+        (2**52 + 1, 1, "n_relevant: count 4503599627370497 is more than 2^52"),
+    ],
+)
+def test_threshold_error_refuses_by_argument(relevant: Any, predicted: Any, message: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        threshold_error(relevant, predicted)
+    assert str(refused.value) == message
+
+
+def test_hamming_bound_refuses_more_errors_than_cells() -> None:
+    with pytest.raises(ValueError, match="errors: sum 6 exceeds n_cells=5"):
+        hamming_bound([3, 3], n_cells=5)
+    with pytest.raises(ValueError, match="n_cells: "):
+        hamming_bound([0], n_cells=0)

@@ -290,6 +290,28 @@ def test_linear_rule_reads_all_labels_and_predicts_no_unlisted_one(unlisted: Any
     assert scores[sets].min() > least
 
 
+@pytest.mark.parametrize("k", [2, 4, 6, 9])
+@pytest.mark.parametrize("unlisted", [-0.5, 0.0, 0.5])
+def test_linear_rule_reads_listed_scores_below_that_of_unlisted_labels(
+    unlisted: float, k: int
+) -> None:
+    """On many other rows, so that a small change of a threshold changes a set."""
+    rng = np.random.default_rng(12)
+    shape = (3000, 6)
+    scores = rng.normal(size=shape)
+    stored = rng.random(shape) < 0.7
+    sparse = sp.csr_array((scores[stored], np.nonzero(stored)), shape=shape)
+    truth = (scores + rng.normal(size=shape) > 1).astype(int)
+    options: dict[str, Any] = {"rule": "row", "conventions": {"unlisted": unlisted}}
+    rule = fit(truth[:200], sparse[:200], "f1.samples", k=k, **options)
+    filled = -np.sort(-np.where(stored, scores, unlisted), axis=1)
+    design = np.hstack([np.ones((len(filled), 1)), filled[:, :k]])
+    thresholds = np.maximum(design @ rule.decision.numbers, unlisted)[:, None]
+    expected = stored & (scores > thresholds)
+    assert (expected.sum(axis=1) < (stored & (scores > unlisted)).sum(axis=1)).sum() > 100
+    np.testing.assert_array_equal(rule.apply(sparse).toarray(), expected)
+
+
 @unwarned
 @pytest.mark.parametrize("name", ["f1", "precision", "recall"])
 def test_weighted_rule_raises_the_expected_macro_average_most(name: str) -> None:
