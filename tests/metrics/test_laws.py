@@ -102,6 +102,69 @@ def test_evaluate_gives_the_values_of_the_definitions(form: str, data: st.DataOb
     check_values(complete(problem, data.draw))
 
 
+def drawn_problem(form: str, options: dict[str, Any], seed: int, n_rows: int = 7) -> Problem:
+    """Return a problem of all measures, whose numbers depend on the seed alone."""
+    rng = np.random.default_rng(seed)
+    n_labels = 6
+
+    def sets(share: float) -> list[set[int]]:
+        return [set(np.flatnonzero(row).tolist()) for row in rng.random((n_rows, n_labels)) < share]
+
+    truth = [{label: float(rng.integers(1, 5)) for label in sorted(row)} for row in sets(0.4)]
+    for row in truth:
+        row.update({j: -1.0 * (j % 2) for j in range(n_labels) if j not in row and j % 3})
+    listed: list[list[tuple[int, float | None]]] = []
+    for _ in range(n_rows):
+        n_listed = n_labels if form == "dense" else int(rng.integers(0, n_labels + 1))
+        ids = rng.permutation(n_labels)[:n_listed].tolist()
+        if form in ("csr", "dense"):
+            ids.sort()
+        listed.append([(j, float(rng.integers(-2, 6)) / 4) for j in ids])
+    arguments: dict[str, Any] = {
+        "y_pred": sets(0.4),
+        "hierarchy": [(0, 3), (1, 3), (3, 4), (2, 5)],
+        "y_train": sets(0.5),
+        "per_row": True,
+        "k": 1,
+        "conventions": {"link": "sigmoid", "gains": "linear", "ties": "expected_dcg"},
+    }
+    options = dict(options)
+    if "sample_weight" in options:
+        options["sample_weight"] = rng.choice(WEIGHTS, n_rows).tolist()
+    for name in ("exclude", "unjudged", "judged"):
+        if name in options:
+            options[name] = sets(options[name])
+    arguments["conventions"] |= options.pop("conventions", {})
+    if arguments["conventions"]["gains"] == "binary":
+        truth = [dict.fromkeys([j for j, grade in row.items() if grade > 0], 1.0) for row in truth]
+    problem = Problem(n_labels, truth, listed, form, "float64", False, arguments | options)
+    return with_all_measures(mend(problem))
+
+
+# in turn for sparse scores and lists, and for dense scores and nested lists
+OPTIONS: dict[str, dict[str, Any]] = {
+    "weights": {"sample_weight": True},
+    "exclude": {"exclude": 0.3},
+    "unjudged": {"unjudged": 0.3, "sample_weight": True},
+    "judged": {"judged": 0.7},
+    "binary": {"conventions": {"gains": "binary", "zero_division": 1.0, "empty": "one"}},
+    "exp": {"conventions": {"gains": "exp", "auc_ties": "full", "loss_ties": "none"}},
+    "skip": {"conventions": {"empty": "skip", "labels": "present", "ap_empty": "zero"}},
+    "perfect": {"conventions": {"no_pairs": "perfect", "labels": "seen", "ties": "order"}},
+    "level": {"conventions": {"relevant_from": 2, "zero_division": float("nan")}},
+    "unlisted": {"conventions": {"unlisted": 0.25, "zero_division": "both_empty"}},
+    "none": {},
+    "low": {"conventions": {"unlisted": -3.0, "auc_ties": "none"}, "sample_weight": True},
+}
+
+
+@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("name", OPTIONS)
+def test_evaluate_gives_the_values_of_the_definitions_in_few_rows(name: str, number: int) -> None:
+    forms = (("csr", "list"), ("dense", "ragged"))[[*OPTIONS].index(name) % 2]
+    check_values(drawn_problem(forms[number], OPTIONS[name], number))
+
+
 @pytest.mark.slow
 @example(
     shapes=[(255, 130), (256, 17), (257, 16)],
