@@ -209,3 +209,15 @@ def test_unlisted_labels_rank_before_lower_scores() -> None:
     metrics = ["brier@2", "brier@5", "ece(bins=5)@2"]
     report = evaluate(truth, listed, metrics=metrics, conventions="unlisted=0.3")
     assert dict(report) == pytest.approx(dict(evaluate(truth, dense, metrics=metrics)), rel=1e-15)
+
+
+def test_sigmoid_of_large_scores_is_0_or_1() -> None:
+    truth = np.array([[1, 0, 1, 0]])
+    scores = np.array([[800.0, -800.0, -1e6, np.inf]])
+    options: dict[str, Any] = {"metrics": ["brier", "ece(bins=5)"], "conventions": "link=sigmoid"}
+    for factor in (1, -1):  # half of the labels are right, in both bins that have any
+        report = evaluate(truth, factor * scores, **options)
+        assert dict(report) == {"brier": 0.5, "ece(bins=5)": 0.5}
+    for factor, value in ((1, 0.0), (-1, 1.0)):
+        report = evaluate(truth[:, :2], factor * scores[:, :2], **options)
+        assert dict(report) == {"brier": value, "ece(bins=5)": value}

@@ -165,6 +165,43 @@ def test_evaluate_gives_the_values_of_the_definitions_in_few_rows(name: str, num
     check_values(drawn_problem(forms[number], OPTIONS[name], number))
 
 
+LONG_NAMES = [
+    *(f"{name}@{k}" for name in ("p", "ndcg", "map", "psp", "psndcg_raw", "r") for k in (5, 40)),
+    *("lrap", "ranking_loss", "coverage", "auc.samples", "peak_f1.samples", "mrr@all", "map@all"),
+    *("ndcg@all", "rprec", "error_set_size", "iprec(recall=0.5)", "f1.samples@40", "psp@500"),
+    *("f1.micro@40", "f1.samples", "jaccard.samples", "precision.micro", "subset_accuracy"),
+]
+
+
+@pytest.mark.parametrize(("ties", "weighted"), [("order", True), ("expected_dcg", False)])
+@pytest.mark.parametrize("form", ["csr", "list", "dense"])
+def test_evaluate_gives_the_values_of_the_definitions_of_rows_with_many_labels(
+    form: str, ties: str, weighted: bool
+) -> None:
+    """Rows have up to 290 relevant labels, all or few of which are listed."""
+    rng = np.random.default_rng([3, weighted])
+    n_labels = 310
+    truth = []
+    listed: list[list[tuple[int, float | None]]] = []
+    for n_relevant, n_listed in ((257, 300), (290, 40), (20, 257), (15, 130)):
+        relevant = sorted(rng.permutation(n_labels)[:n_relevant].tolist())
+        truth.append(dict.fromkeys(relevant, 1.0))
+        ids = rng.permutation(n_labels)[: n_labels if form == "dense" else n_listed].tolist()
+        if form != "list":
+            ids.sort()
+        listed.append([(j, float(rng.integers(0, 40)) / 32) for j in ids])
+    arguments: dict[str, Any] = {
+        "conventions": {"ties": ties},
+        "per_row": True,
+        "y_pred": [{*rng.permutation(n_labels)[: 60 * i].tolist()} for i in range(4)],
+        "inverse_propensity": rng.choice([0.3, 1.0, 9.649, 2.0**20 + 0.3], n_labels),
+    }
+    if weighted:
+        arguments["sample_weight"] = [0.1, 3.0, 2.0**20, 1e-6]
+    problem = Problem(n_labels, truth, listed, form, "float64", False, arguments)
+    check_values(replace(problem, metrics=(*LONG_NAMES,)), 1e-11)
+
+
 @pytest.mark.slow
 @example(
     shapes=[(255, 130), (256, 17), (257, 16)],
@@ -274,10 +311,12 @@ def test_evaluate_gives_the_best_value_to_perfect_predictions(
             assert math.isclose(report[spec.name], best, abs_tol=1e-12), spec.name
 
 
-def test_rows_of_perfect_predictions_have_the_best_values_and_others_worse_ones() -> None:
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_rows_of_perfect_predictions_have_the_best_values_and_others_worse_ones(k: int) -> None:
     truth = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0], [1, 0, 1, 1, 0, 0]])
     scores = 10.0 * truth - np.arange(5, 11)
-    options: dict[str, Any] = {"metrics": "all", "k": 3, "per_row": True}
+    metrics = ["all", f"rbp(p=0.8)@{k}", "rbp(p=0.8)@all"]
+    options: dict[str, Any] = {"metrics": metrics, "k": k, "per_row": True}
     options |= {"inverse_propensity": np.arange(1, 7), "conventions": "link=sigmoid"}
     report = evaluate(truth, scores, y_pred=truth, **options)
     reverse = evaluate(truth, -scores, y_pred=1 - truth, **options)
