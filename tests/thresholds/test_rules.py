@@ -416,3 +416,36 @@ def test_rules_of_similarities_are_refused_with_distances(rule: str) -> None:
     by_rank = evaluate(truth, scores, metrics="f1.micro", decision=top, higher_is_better=False)
     lowest = evaluate(truth, -scores, metrics="f1.micro", decision="top2")
     assert by_rank["f1.micro"] == lowest["f1.micro"]
+
+
+@pytest.mark.filterwarnings("ignore:.* by weighted scores")
+@pytest.mark.parametrize("form", ["csr", "dense", "list"])
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 9])
+def test_weighted_rule_predicts_the_labels_of_the_highest_weighted_scores(
+    k: int, form: str
+) -> None:
+    """Equal weighted scores are in the order of the list, or of the labels."""
+    rng = np.random.default_rng(k)
+    n_labels = 7
+    truth = (rng.random((30, n_labels)) < [0.6, 0.1, 0.3, 0.3, 0.05, 0.5, 0.2]).astype(int)
+    rule = fit(truth, rng.random(truth.shape), f"f1.macro@{k}")
+    weights, offsets = rule.decision.numbers.reshape(2, -1)
+    scores = rng.integers(1, 8, (40, n_labels)) / 8
+    scores[::4] = 0.5
+    keys = weights * scores + offsets
+    order = np.argsort(-keys, axis=1, kind="stable")[:, :k]
+    expected = np.zeros(scores.shape, int)
+    np.put_along_axis(expected, order, 1, axis=1)
+    given: Any = scores
+    if form == "csr":
+        given = sp.csr_array(scores)
+    if form == "list":
+        by_score = np.argsort(-scores, axis=1, kind="stable")
+        given = (by_score, np.take_along_axis(scores, by_score, axis=1))
+    sets = rule.apply(given).toarray()
+    assert (sets.sum(axis=1) == min(k, n_labels)).all()
+    np.testing.assert_array_equal(sets, expected)
+    y_true = (rng.random(scores.shape) < 0.3).astype(int)
+    names = ["f1.macro", "f1.micro", "precision.samples"]
+    direct = evaluate(y_true, given, metrics=names, decision=rule)
+    assert dict(direct) == dict(evaluate(y_true, y_pred=expected, metrics=names))
