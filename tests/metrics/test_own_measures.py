@@ -508,6 +508,34 @@ def test_formulas_read_propensities_grades_ranks_and_given_sets() -> None:
     assert report.per_row()["lab-products"] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("kind", ["zero", "undefined", ""])
+@pytest.mark.parametrize("formula", ["rows", "row"])
+def test_rows_without_relevant_labels_follow_the_convention_where_declared(
+    kind: str, formula: str
+) -> None:
+    def by_rows(rows: BlockRows) -> Any:
+        return np.where(rows.n_relevant > 0, 1.0 / np.maximum(rows.n_relevant, 1), 0.25)
+
+    def by_row(row: Any) -> float:
+        return 1.0 / row.relevant.size if row.relevant.size else 0.25
+
+    formulas: dict[str, Any] = {"rows": by_rows, "row": by_row}
+    measure = Measure("lab-inverse", **{formula: formulas[formula]}, empty=kind)
+    truth = np.array([[1, 1, 0], [0, 0, 0], [1, 0, 0]])
+    values = {
+        "zero": {"zero": 0.0, "skip": math.nan, "one": 0.0},
+        "undefined": {"zero": 0.0, "skip": math.nan, "one": 1.0},
+        "": {"zero": 0.25, "skip": 0.25, "one": 0.25},
+    }
+    for convention, value in values[kind].items():
+        options: dict[str, Any] = {"conventions": {"empty": convention}, "per_row": True}
+        report = evaluate(truth, truth + 0.5, metrics=measure, **options)
+        column = report.per_row()["lab-inverse"]
+        np.testing.assert_array_equal(column, [0.5, value, 1.0])
+        assert report["lab-inverse"] == pytest.approx(np.nanmean(column))
+        assert (f"empty={convention}" in report.signature()) == bool(kind)
+
+
 def test_ancestors_of_formulas_have_no_grades_and_need_scores() -> None:
     def shares(rows: BlockRows) -> Any:
         rows = rows.with_ancestors
