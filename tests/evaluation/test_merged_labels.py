@@ -86,7 +86,8 @@ def half_of(number: int, labels: list[str], metrics: list[str], options: dict[st
     known = NAMES_OF_HALVES[number]
     truth = ROWS_OF_HALVES[number]
     rng = np.random.default_rng(number)
-    scores = [dict(zip(known, rng.integers(0, 4, 4) / 4, strict=True)) for _ in truth]
+    values = rng.integers(0, 4, (4, 4)) / 4
+    scores: list[dict[str, float]] = [dict(zip(known, row.tolist(), strict=True)) for row in values]
     judged = [sorted({*row, known[i]} - {known[i - 1]}) for i, row in enumerate(truth)]
     rows: dict[str, Any] = {"y_true": truth, "y_score": scores}
     if "judged" in options:
@@ -128,14 +129,18 @@ def test_margins_merge_by_name_with_labels_in_another_order(cells: str, tmp_path
     scores = rng.integers(-4, 5, (6, 3)) / 4
     truth = (rng.random((6, 3)) < 0.5).astype(int)
     given = (rng.random((6, 3)) < 0.7).astype(int)
-    sets = {} if cells == "none" else {cells: given}
+    sets: dict[str, Any] = {} if cells == "none" else {cells: given}
     order = [2, 0, 1]
     whole = Evaluator(metrics, labels=DAY1, per_label=True)
     whole.update(truth, scores, **sets)
     first = Evaluator(metrics, labels=DAY1, per_label=True)
-    first.update(truth[:3], scores[:3], **dict.fromkeys(sets, given[:3]))
+    first.update(truth[:3], scores[:3], **{name: matrix[:3] for name, matrix in sets.items()})
     second = Evaluator(metrics, labels=[DAY1[j] for j in order], per_label=True)
-    second.update(truth[3:, order], scores[3:, order], **dict.fromkeys(sets, given[3:, order]))
+    second.update(
+        truth[3:, order],
+        scores[3:, order],
+        **{name: matrix[3:, order] for name, matrix in sets.items()},
+    )
     second.save(tmp_path / "second")
     expected = whole.compute()
     for other in (second, Evaluator.load(tmp_path / "second")):

@@ -263,8 +263,8 @@ BROKEN_FIELDS = [
         {"row": lambda row: 1.0, "needs": ("scores", "propensity", "hierarchy")},
         "row= does not read hierarchy, propensity; give rows=",
     ),
-    ({"rows": constant, "params": {"rel": Param(1.0, "x")}}, "'rel' is not a lower-case name"),
-    ({"rows": constant, "params": {"Beta": Param(1.0, "x")}}, "'Beta' is not a lower-case name"),
+    ({"rows": constant, "params": {"rel": Param(1.0)}}, "'rel' is not a lower-case name"),
+    ({"rows": constant, "params": {"Beta": Param(1.0)}}, "'Beta' is not a lower-case name"),
     (
         {"rows": lambda rows: np.ones((4, 2)), "total": lambda means, setting: 1 / 0},
         "total= raised ZeroDivisionError: division by zero",

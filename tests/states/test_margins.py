@@ -219,7 +219,9 @@ def test_margins_leave_out_rows_without_weight(cells: str) -> None:
     given = (rng.random(shape) < 0.3).astype(int)
     options: dict[str, Any] = {"metrics": NAMES, "per_label": True}
     rows = weight > 0
-    sets = {} if cells == "none" else {cells: given if cells != "judged" else 1 - given}
+    sets: dict[str, Any] = (
+        {} if cells == "none" else {cells: given if cells != "judged" else 1 - given}
+    )
     counted = {name: matrix[rows] for name, matrix in sets.items()}
     expected = evaluate(truth[rows], scores[rows], sample_weight=weight[rows], **options, **counted)
     for block_rows in (None, 2):
