@@ -96,8 +96,11 @@ def half_of(number: int, labels: list[str], metrics: list[str], options: dict[st
         rows["exclude"] = [[known[-1 - i]] for i in range(4)]
     if "sample_weight" in options:
         rows["sample_weight"] = [0.5, 3.0, 2.0, 0.25 + number]
-    settings = {name: options[name] for name in ("bounds", "confidence") if name in options}
-    return {"labels": labels, "metrics": metrics, "per_label": True, **settings}, rows
+    arguments: dict[str, Any] = {"labels": labels, "metrics": metrics, "per_label": True}
+    for name in ("bounds", "confidence"):
+        if name in options:
+            arguments[name] = options[name]
+    return arguments, rows
 
 
 @pytest.mark.parametrize("name", MERGED)
