@@ -435,3 +435,77 @@ def test_groups_by_name_are_the_same_with_labels_without_training_rows() -> None
     report = evaluate(truth, [["dog"], ["cat"], ["cat"]], metrics="p@1", label_groups=groups)
     values = {name: (part.n_labels, part["p@1"]) for name, part in report.groups.items()}
     assert values == {"zero-shot": (1, 0.0), "few": (1, 1.0), "frequent": (1, 1.0)}
+
+
+def test_intervals_of_many_groups_of_rows_need_memory() -> None:
+    options: dict[str, Any] = {"metrics": ["f1.macro@1"], "row_groups": np.arange(N_ROWS) % 30}
+    clusters = np.arange(N_ROWS) % 9
+    intervals: dict[str, Any] = {"confidence": 0.9, "clusters": clusters}
+    message = (
+        "row_groups: tables of 30 groups, each with 32 for confidence intervals, take 67.5 KiB, "
+        "more than the 9.766 KiB that memory= leaves them; give more"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        evaluate(TRUTH, SCORES, memory=10_000, **options, **intervals)
+    fewer = {**options, "row_groups": np.arange(N_ROWS) % 4}
+    assert len(evaluate(TRUTH, SCORES, memory=10_000, **fewer, **intervals).row_groups) == 4
+    assert len(evaluate(TRUTH, SCORES, memory=10_000, **options).row_groups) == 30
+    report = evaluate(TRUTH, SCORES, memory=100_000, **options, **intervals)
+    assert len(report.row_groups) == 30
+    assert (
+        report.row_groups["7"]["f1.macro@1"]
+        == evaluate(TRUTH[7::30], SCORES[7::30], metrics="f1.macro@1")["f1.macro@1"]
+    )
+
+
+@pytest.mark.parametrize("ties", ["order", "expected_dcg", "expected"])
+@pytest.mark.parametrize("unlisted", ["below", 0.5])
+def test_levels_within_groups_of_labels_are_those_of_a_truth_without_lower_grades(
+    ties: str, unlisted: Any
+) -> None:
+    grades = TRUTH * np.random.default_rng(2).integers(1, 4, TRUTH.shape)
+    names = ["p@1", "r@3", "map@3", "mrr@3", "hit@1", "rprec", "map@all"]
+    if ties != "expected":
+        names += ["lrap", "ranking_loss", "psp@3"]
+    levelled = [f"{name}(rel=2)" for name in names]
+    for i, name in enumerate(names):
+        base, at, k = name.partition("@")
+        levelled[i] = f"{base}(rel=2){at}{k}"
+    options: dict[str, Any] = {
+        "label_groups": NAMES,
+        "row_groups": np.arange(N_ROWS) % 4,
+        "inverse_propensity": Q,
+        "conventions": {"ties": ties, "unlisted": unlisted},
+        "sample_weight": WEIGHT,
+    }
+    report = evaluate(grades, MATRIX, metrics=levelled, **options)
+    expected = evaluate((grades >= 2).astype(int), MATRIX, metrics=names, **options)
+    assert [*report.values()] == [*expected.values()]
+    for groups, expected_groups in (
+        (report.groups, expected.groups),
+        (report.row_groups, expected.row_groups),
+    ):
+        assert [*groups] == [*expected_groups]
+        for name, group in groups.items():
+            assert [*group.values()] == [*expected_groups[name].values()]
+    assert [*report.values()] != [*evaluate(TRUTH, MATRIX, metrics=names, **options).values()]
+
+
+def test_rows_without_judged_labels_are_undefined_for_measures_of_sets() -> None:
+    truth = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 1, 0]])
+    judged = np.array([[1, 1, 1], [0, 0, 0], [1, 0, 1], [0, 1, 1]])
+    truth = truth * judged
+    sets = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 0], [0, 1, 0]])
+    names = ["f1.samples", "subset_accuracy", "hamming_loss", "precision.samples"]
+    options: dict[str, Any] = {"metrics": names, "per_row": True}
+    report = evaluate(truth, y_pred=sets, judged=judged, **options)
+    counted = [0, 2, 3]
+    expected = evaluate(truth[counted], y_pred=sets[counted], judged=judged[counted], **options)
+    assert dict(report) == dict(expected)
+    for name in names:
+        values = report.per_row()[name]
+        assert math.isnan(values[1])
+        assert values[counted].tolist() == expected.per_row()[name].tolist()
+        assert report.undefined_rows[name] == 1
+    unjudged = evaluate(truth, y_pred=sets, unjudged=1 - judged, **options)
+    assert dict(unjudged) == dict(report)

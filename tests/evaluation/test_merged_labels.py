@@ -1,5 +1,6 @@
 """Merging by name: orders of labels, groups, propensities, unknown labels, files and messages."""
 
+import copy
 import json
 import re
 from collections.abc import Callable
@@ -59,6 +60,97 @@ def test_order_of_states_changes_the_order_of_labels_alone() -> None:
     assert one.settings["labels"] == UNION
     assert other.settings["labels"] == ["d", "b", "a", "c"]
     assert dict(one.compute()) == dict(other.compute())
+
+
+NAMES_OF_HALVES = (["c", "a", "b", "d"], ["b", "d", "e", "c"])
+ROWS_OF_HALVES: tuple[list[list[str]], list[list[str]]] = (
+    [["a"], ["c", "b"], [], ["d"]],
+    [["e", "b"], ["d"], ["c"], []],
+)
+MERGED: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "curves": (["auc.macro", "ap.macro", "peak_f1.macro", "auc.micro", "ap.micro"], {}),
+    "weighted curves": (["auc.macro", "ap.weighted", "auc.micro"], {"sample_weight": True}),
+    "true negatives": (["specificity.micro@2", "accuracy.micro@1", "accuracy.macro@1"], {}),
+    "weighted true negatives": (["specificity.micro@2", "mcc.micro@1"], {"sample_weight": True}),
+    "judged true negatives": (["specificity.micro@1"], {"judged": True, "sample_weight": True}),
+    "excluded": (["accuracy.micro@2", "auc.macro"], {"exclude": True}),
+    "bounds": (["auc.macro", "ap.macro", "p@1"], {"bounds": True}),
+    "bounds of judged": (["auc.macro", "ap.macro"], {"bounds": True, "judged": True}),
+    "intervals": (["accuracy.micro@1", "f1.macro@2", "auc.macro"], {"confidence": 0.8}),
+    "coverage of labels": (["label_coverage@2", "pred_coverage@2"], {}),
+}
+
+
+def half_of(number: int, labels: list[str], metrics: list[str], options: dict[str, Any]) -> Any:
+    """Return the arguments of an evaluator, and those of the rows of one half."""
+    known = NAMES_OF_HALVES[number]
+    truth = ROWS_OF_HALVES[number]
+    rng = np.random.default_rng(number)
+    values = rng.integers(0, 4, (4, 4)) / 4
+    scores: list[dict[str, float]] = [dict(zip(known, row.tolist(), strict=True)) for row in values]
+    judged = [sorted({*row, known[i]} - {known[i - 1]}) for i, row in enumerate(truth)]
+    rows: dict[str, Any] = {"y_true": truth, "y_score": scores}
+    if "judged" in options:
+        rows["judged"] = judged
+    if "exclude" in options:
+        rows["exclude"] = [[known[-1 - i]] for i in range(4)]
+    if "sample_weight" in options:
+        rows["sample_weight"] = [0.5, 3.0, 2.0, 0.25 + number]
+    arguments: dict[str, Any] = {"labels": labels, "metrics": metrics, "per_label": True}
+    for name in ("bounds", "confidence"):
+        if name in options:
+            arguments[name] = options[name]
+    return arguments, rows
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_merged_labels_give_the_report_of_one_run_for_every_kind_of_state(name: str) -> None:
+    first, second = NAMES_OF_HALVES
+    union = [*first, "e"]
+    evaluators = []
+    whole = None
+    for number, labels in enumerate((first, second)):
+        options, rows = half_of(number, labels, *MERGED[name])
+        evaluator = Evaluator(**options)
+        evaluator.update(**rows, first_row=4 * number)
+        evaluators.append(evaluator)
+        whole = whole or Evaluator(**{**options, "labels": union})
+        whole.update(**rows, first_row=4 * number)
+    assert whole is not None
+    merged = evaluators[0].merge(evaluators[1]).compute()
+    expected = whole.compute()
+    assert merged.to_json() == expected.to_json()
+    columns = expected.per_label()
+    for column, values in merged.per_label().items():
+        np.testing.assert_array_equal(values, columns[column])
+
+
+@pytest.mark.parametrize("cells", ["none", "exclude", "judged"])
+def test_margins_merge_by_name_with_labels_in_another_order(cells: str, tmp_path: Path) -> None:
+    metrics = ["margin.macro", "margin_share.macro", "margin.samples"]
+    rng = np.random.default_rng(8)
+    scores = rng.integers(-4, 5, (6, 3)) / 4
+    truth = (rng.random((6, 3)) < 0.5).astype(int)
+    given = (rng.random((6, 3)) < 0.7).astype(int)
+    sets: dict[str, Any] = {} if cells == "none" else {cells: given}
+    order = [2, 0, 1]
+    whole = Evaluator(metrics, labels=DAY1, per_label=True)
+    whole.update(truth, scores, **sets)
+    first = Evaluator(metrics, labels=DAY1, per_label=True)
+    first.update(truth[:3], scores[:3], **{name: matrix[:3] for name, matrix in sets.items()})
+    second = Evaluator(metrics, labels=[DAY1[j] for j in order], per_label=True)
+    second.update(
+        truth[3:, order],
+        scores[3:, order],
+        **{name: matrix[3:, order] for name, matrix in sets.items()},
+    )
+    second.save(tmp_path / "second")
+    expected = whole.compute()
+    for other in (second, Evaluator.load(tmp_path / "second")):
+        merged = copy.copy(first).merge(other).compute()
+        assert merged.to_json() == expected.to_json()
+        margins = expected.per_label()["margin"]
+        np.testing.assert_array_equal(merged.per_label()["margin"], margins)
 
 
 def test_merged_state_goes_on_and_is_saved(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 import itertools
 import math
 import operator
+from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import LEVELS, SIZES, csr, cut, exact, float_types, int_types, seeds
 from xmleval.base.arrays import Ints
+from xmleval.io import read_scores
 from xmleval.kernels import checking, fixed, keys, labels, matching, parsing, ranking, sorting, ties
 from xmleval.kernels.labels import FULL
 
@@ -485,3 +488,39 @@ def test_add_weights_sums_by_label(seed: int, n: int, first: int, cut: int, dtyp
         n_carried += labels.add_weights(entries, n_within, weight, first, ends, sums, free)
     carried_by_label = np.bincount(carried[:n_carried], minlength=n_sums)
     assert exact_sums(sums, carried_by_label) == expected
+
+
+def hard_numbers(rng: np.random.Generator) -> list[str]:
+    """Return numbers next to and half-way between doubles, and at the ends of their range."""
+    texts = ["5e-324", "2.4703282292062327e-324", "2.4703282292062329e-324", "1e-400", "0e999"]
+    texts += ["2.2250738585072014e-308", "2.2250738585072011e-308", "4.9e-320", "1e-310"]
+    texts += ["1.7976931348623157e308", "1.7976931348623158e308", "17976931348623157e292"]
+    texts += ["1.7976931348623159e308", "1.8e308", "3e308", "1e309", "2e-308", "1e-308", "2.2e-308"]
+    texts += ["0.99999999999999999", "1.99999999999999999", "4095.9999999999999999", "1e308"]
+    texts += ["9007199254740993", "9007199254740995", "9007199254740992.5", "1e22", "1e23", "1e-22"]
+    texts += ["0.1", "0.30000000000000004", "123456789012345678", "1234567890123456789e-30"]
+    texts += ["8.5e16", "1.00000000000000011102230246251565404", "0.000001e306", "6.02e+23"]
+    texts += ["0.9999999999999999444888487687421760603063", "4503599627370497.5", "1e-27", "1e55"]
+    for _ in range(300):
+        number = float(rng.integers(1, 1 << 53)) * 2.0 ** int(rng.integers(-60, 10))
+        exact = Decimal(number)
+        half = (Decimal(math.nextafter(number, math.inf)) - exact) / 2
+        texts += [f"{exact + half:.{digits}e}" for digits in (16, 17, 18)]
+        texts.append(f"{exact + half:e}")
+        digits = int(rng.integers(1, 1 << 63))
+        texts.append(f"{digits}e{rng.integers(-320, 289)}")
+        texts.append(f"{digits % 10**17}e{rng.integers(-300, 290)}")
+    return texts
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_numbers_in_texts_are_the_nearest_doubles(sign: str, tmp_path: Path) -> None:
+    texts = [sign + text for text in hard_numbers(np.random.default_rng(1))]
+    lines = [f"{len(texts)} 9", *(f"{i % 9}:{text}" for i, text in enumerate(texts))]
+    path = tmp_path / "scores.txt"
+    path.write_text("\n".join(lines) + "\n")
+    scores = read_scores(path)
+    assert scores.indices.tolist() == [i % 9 for i in range(len(texts))]
+    expected = np.array([float(text) for text in texts]) + 0.0
+    wrong = scores.data + 0.0 != expected
+    assert [text for text, is_wrong in zip(texts, wrong, strict=True) if is_wrong] == []

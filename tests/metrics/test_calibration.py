@@ -231,3 +231,15 @@ def test_calibration_with_a_score_of_unlisted_labels_is_that_of_the_dense_matrix
     bins = expected.to_dict()["reliability"]
     for name, columns in report.to_dict()["reliability"].items():
         assert columns["n"] == bins[name]["n"]
+
+
+def test_sigmoid_of_large_scores_is_0_or_1() -> None:
+    truth = np.array([[1, 0, 1, 0]])
+    scores = np.array([[800.0, -800.0, -1e6, np.inf]])
+    options: dict[str, Any] = {"metrics": ["brier", "ece(bins=5)"], "conventions": "link=sigmoid"}
+    for factor in (1, -1):  # half of the labels are right, in both bins that have any
+        report = evaluate(truth, factor * scores, **options)
+        assert dict(report) == {"brier": 0.5, "ece(bins=5)": 0.5}
+    for factor, value in ((1, 0.0), (-1, 1.0)):
+        report = evaluate(truth[:, :2], factor * scores[:, :2], **options)
+        assert dict(report) == {"brier": value, "ece(bins=5)": value}

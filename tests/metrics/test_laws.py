@@ -23,6 +23,7 @@ from tests.problems import (
     label_sets,
     mend,
 )
+from tests.small_problems import WEIGHTS, drawn_problem, with_all_measures
 from xmleval import Evaluator, evaluate
 from xmleval.metrics import TABLE
 from xmleval.thresholds import fit
@@ -42,7 +43,6 @@ UNUSED = (
     "curve_points",
     "per_label",
 )
-WEIGHTS = [0.0, 0.1, 1.0, 3.0, 1e-6, 2.0**-30, 2.0**20]
 LEVELS = [-2.5, -0.0, 0.0, 0.25, 1.0]
 ORDERS = st.sampled_from(["order", "expected_dcg"])  # of equal scores; others: `test_tie_orders`
 sizes = st.sampled_from(SIZES)
@@ -65,11 +65,6 @@ def complete(problem: Problem, draw: Draw) -> Problem:
         y_train = draw(st.lists(st.sets(labels), min_size=3, max_size=5))
         problem = problem.with_arguments(y_train=y_train)
     return with_all_measures(mend(problem))
-
-
-def with_all_measures(problem: Problem) -> Problem:
-    allowed = [name for name, spec in SPECS.items() if is_allowed(spec, problem)]
-    return replace(problem, metrics=tuple(allowed))
 
 
 def check_values(problem: Problem, tolerance: float = 1e-12) -> None:
@@ -100,6 +95,67 @@ def check_values(problem: Problem, tolerance: float = 1e-12) -> None:
 def test_evaluate_gives_the_values_of_the_definitions(form: str, data: st.DataObject) -> None:
     problem = data.draw(free_problems(forms=(form,), least_rows=1, most_rows=6))
     check_values(complete(problem, data.draw))
+
+
+# in turn for sparse scores and lists, and for dense scores and nested lists
+OPTIONS: dict[str, dict[str, Any]] = {
+    "weights": {"sample_weight": True},
+    "exclude": {"exclude": 0.3},
+    "unjudged": {"unjudged": 0.3, "sample_weight": True},
+    "judged": {"judged": 0.7},
+    "binary": {"conventions": {"gains": "binary", "zero_division": 1.0, "empty": "one"}},
+    "exp": {"conventions": {"gains": "exp", "auc_ties": "full", "loss_ties": "none"}},
+    "skip": {"conventions": {"empty": "skip", "labels": "present", "ap_empty": "zero"}},
+    "perfect": {"conventions": {"no_pairs": "perfect", "labels": "seen", "ties": "order"}},
+    "level": {"conventions": {"relevant_from": 2, "zero_division": float("nan")}},
+    "unlisted": {"conventions": {"unlisted": 0.25, "zero_division": "both_empty"}},
+    "none": {},
+    "low": {"conventions": {"unlisted": -3.0, "auc_ties": "none"}, "sample_weight": True},
+}
+
+
+@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("name", OPTIONS)
+def test_evaluate_gives_the_values_of_the_definitions_in_few_rows(name: str, number: int) -> None:
+    forms = (("csr", "list"), ("dense", "ragged"))[[*OPTIONS].index(name) % 2]
+    check_values(drawn_problem(forms[number], OPTIONS[name], number))
+
+
+LONG_NAMES = [
+    *(f"{name}@{k}" for name in ("p", "ndcg", "map", "psp", "psndcg_raw", "r") for k in (5, 40)),
+    *("lrap", "ranking_loss", "coverage", "auc.samples", "peak_f1.samples", "mrr@all", "map@all"),
+    *("ndcg@all", "rprec", "error_set_size", "iprec(recall=0.5)", "f1.samples@40", "psp@500"),
+    *("f1.micro@40", "f1.samples", "jaccard.samples", "precision.micro", "subset_accuracy"),
+]
+
+
+@pytest.mark.parametrize(("ties", "weighted"), [("order", True), ("expected_dcg", False)])
+@pytest.mark.parametrize("form", ["csr", "list", "dense"])
+def test_evaluate_gives_the_values_of_the_definitions_of_rows_with_many_labels(
+    form: str, ties: str, weighted: bool
+) -> None:
+    """Rows have up to 290 relevant labels, all or few of which are listed."""
+    rng = np.random.default_rng([3, weighted])
+    n_labels = 310
+    truth = []
+    listed: list[list[tuple[int, float | None]]] = []
+    for n_relevant, n_listed in ((257, 300), (290, 40), (20, 257), (15, 130)):
+        relevant = sorted(rng.permutation(n_labels)[:n_relevant].tolist())
+        truth.append(dict.fromkeys(relevant, 1.0))
+        ids = rng.permutation(n_labels)[: n_labels if form == "dense" else n_listed].tolist()
+        if form != "list":
+            ids.sort()
+        listed.append([(j, float(rng.integers(0, 40)) / 32) for j in ids])
+    arguments: dict[str, Any] = {
+        "conventions": {"ties": ties},
+        "per_row": True,
+        "y_pred": [{*rng.permutation(n_labels)[: 60 * i].tolist()} for i in range(4)],
+        "inverse_propensity": rng.choice([0.3, 1.0, 9.649, 2.0**20 + 0.3], n_labels),
+    }
+    if weighted:
+        arguments["sample_weight"] = [0.1, 3.0, 2.0**20, 1e-6]
+    problem = Problem(n_labels, truth, listed, form, "float64", False, arguments)
+    check_values(replace(problem, metrics=(*LONG_NAMES,)), 1e-11)
 
 
 @pytest.mark.slow
@@ -211,10 +267,12 @@ def test_evaluate_gives_the_best_value_to_perfect_predictions(
             assert math.isclose(report[spec.name], best, abs_tol=1e-12), spec.name
 
 
-def test_rows_of_perfect_predictions_have_the_best_values_and_others_worse_ones() -> None:
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_rows_of_perfect_predictions_have_the_best_values_and_others_worse_ones(k: int) -> None:
     truth = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0], [1, 0, 1, 1, 0, 0]])
     scores = 10.0 * truth - np.arange(5, 11)
-    options: dict[str, Any] = {"metrics": "all", "k": 3, "per_row": True}
+    metrics = ["all", f"rbp(p=0.8)@{k}", "rbp(p=0.8)@all"]
+    options: dict[str, Any] = {"metrics": metrics, "k": k, "per_row": True}
     options |= {"inverse_propensity": np.arange(1, 7), "conventions": "link=sigmoid"}
     report = evaluate(truth, scores, y_pred=truth, **options)
     reverse = evaluate(truth, -scores, y_pred=1 - truth, **options)

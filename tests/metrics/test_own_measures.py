@@ -185,6 +185,14 @@ def constant(rows: BlockRows) -> Floats:
     return np.ones(rows.n_rows)
 
 
+def f1_of_labels(counts: Any, setting: Any) -> Any:
+    return 2 * counts.tp / np.maximum(2 * counts.tp + counts.fp + counts.fn, 1.0)
+
+
+def counted_hits(table: Any, profile: Any, setting: Any) -> Any:
+    return table[:, 0] / np.maximum(profile.n_rows, 1)
+
+
 BROKEN_FIELDS = [
     ({"name": "novelty", "rows": constant}, "joined by hyphens"),
     ({"name": "Lab-x", "rows": constant}, "joined by hyphens"),
@@ -267,6 +275,49 @@ BROKEN_FIELDS = [
     ),
     ({"rows": lambda rows: np.ones(4) / rows.k}, "rows.k is None without cutoff="),
     ({"rows": lambda rows: rows.predicted.sizes / 9}, 'declare needs=("sets",)'),
+    (
+        {"rows": lambda rows: rows.with_ancestors.n_relevant / 9},
+        'declare needs=("hierarchy",)',
+    ),
+    (
+        {"value": counted_hits, "state": "rank_profile"},
+        'a measure of state="rank_profile" needs cutoff="required"',
+    ),
+    (
+        {"value": counted_hits, "state": "label_totals"},
+        "a measure of label_totals needs averages=",
+    ),
+    (
+        {"value": counted_hits, "state": "score_runs", "averages": ("macro",), "row_data": ("a",)},
+        "row_data= is for formulas of rows",
+    ),
+    (
+        {"rows": lambda rows: np.ones((4, 2)), "total": f1_of_labels, "empty": "zero"},
+        "empty= is for formulas of one value for each row, not for total=",
+    ),
+    ({"row": lambda row: 1.0, "needs": ("sets",)}, "row= does not read sets; give rows="),
+    (
+        {"row": lambda row: 1.0, "needs": ("scores", "propensity", "hierarchy")},
+        "row= does not read hierarchy, propensity; give rows=",
+    ),
+    ({"rows": constant, "params": {"rel": Param(1.0)}}, "'rel' is not a lower-case name"),
+    ({"rows": constant, "params": {"Beta": Param(1.0)}}, "'Beta' is not a lower-case name"),
+    (
+        {"rows": lambda rows: np.ones((4, 2)), "total": lambda means, setting: 1 / 0},
+        "total= raised ZeroDivisionError: division by zero",
+    ),
+    (
+        {"rows": lambda rows: np.ones((4, 0)), "total": lambda means, setting: 1.0},
+        "the formula returned 0 values for each row; expected 1..65536",
+    ),
+    (
+        {"rows": lambda rows: np.ones((1, 65537)).repeat(4, 0), "total": lambda *both: 1.0},
+        "the formula returned 65537 values for each row; expected 1..65536",
+    ),
+    (
+        {"rows": lambda rows: np.where(np.eye(4), np.inf, 0), "total": lambda means, setting: 1.0},
+        "value 0 of the row is inf; expected a finite number",
+    ),
 ]
 
 
@@ -442,16 +493,142 @@ def test_an_undefined_total_of_counted_rows_names_its_measure() -> None:
         evaluate(np.ones((2, 5)), np.ones((2, 5)), metrics=share_of_many)
 
 
+def test_vectors_of_rows_have_the_length_of_the_example_and_finite_numbers() -> None:
+    def sizes(rows: BlockRows) -> Any:
+        return np.ones((rows.n_rows, 4 if rows.n_rows == 2 else 3))
+
+    def quotients(rows: BlockRows) -> Any:
+        return np.column_stack([rows.n_relevant, 1.0 / (5.0 - rows.n_relevant)])
+
+    def first(means: Floats, setting: Any) -> float:
+        return float(means[0] > 0)
+
+    longer = Measure("lab-longer", rows=sizes, total=first)
+    message = "lab-longer: the formula returned 4 values for each row, but 3 when defined"
+    with pytest.raises(ValueError, match=message):
+        evaluate(np.ones((2, 5)), np.ones((2, 5)), metrics=longer)
+    infinite = Measure("lab-infinite", rows=quotients, total=first)
+    truth = np.tril(np.ones((5, 5)))
+    message = "lab-infinite: row 4: value 1 of the row is inf; expected a finite number"
+    with np.errstate(divide="ignore"), pytest.raises(ValueError, match=message):
+        evaluate(truth, truth, metrics=infinite)
+    assert evaluate(truth[:4], truth[:4], metrics=infinite)["lab-infinite"] == 1.0
+
+
+def test_formulas_read_propensities_grades_ranks_and_given_sets() -> None:
+    def products(rows: BlockRows) -> Any:
+        relevant = rows.relevant
+        gains = rows.grades * rows.propensity[relevant.labels] * (rows.ranks > 0)
+        return relevant.sum_by_row(gains / np.maximum(rows.ranks, 1)) + 100 * rows.predicted.sizes
+
+    measure = Measure(
+        "lab-products",
+        rows=products,
+        needs=("scores", "propensity", "grades", "sets"),
+        range=(0.0, 1e6),
+    )
+    truth = np.array([[3, 0, 1, 0], [0, 2, 0, 4], [0, 0, 0, 0]])
+    scores = np.array([[0.1, 0.4, 0.3, 0.2], [0.9, 0.3, 0.4, 0.7], [0.1, 0.2, 0.3, 0.4]])
+    sets = np.array([[1, 1, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]])
+    q = np.array([1.5, 2.0, 4.0, 3.0])
+    report = evaluate(
+        truth,
+        scores,
+        y_pred=sets,
+        metrics=measure,
+        inverse_propensity=q,
+        conventions="gains=linear",
+        per_row=True,
+    )
+    ranks = (-scores).argsort(axis=1).argsort(axis=1) + 1
+    expected = (truth * q / ranks).sum(axis=1) + 100 * sets.sum(axis=1)
+    assert report.per_row()["lab-products"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", ["zero", "undefined", ""])
+@pytest.mark.parametrize("formula", ["rows", "row"])
+def test_rows_without_relevant_labels_follow_the_convention_where_declared(
+    kind: str, formula: str
+) -> None:
+    def by_rows(rows: BlockRows) -> Any:
+        return np.where(rows.n_relevant > 0, 1.0 / np.maximum(rows.n_relevant, 1), 0.25)
+
+    def by_row(row: Any) -> float:
+        return 1.0 / row.relevant.size if row.relevant.size else 0.25
+
+    formulas: dict[str, Any] = {"rows": by_rows, "row": by_row}
+    measure = Measure("lab-inverse", **{formula: formulas[formula]}, empty=kind)
+    truth = np.array([[1, 1, 0], [0, 0, 0], [1, 0, 0]])
+    values = {
+        "zero": {"zero": 0.0, "skip": math.nan, "one": 0.0},
+        "undefined": {"zero": 0.0, "skip": math.nan, "one": 1.0},
+        "": {"zero": 0.25, "skip": 0.25, "one": 0.25},
+    }
+    for convention, value in values[kind].items():
+        options: dict[str, Any] = {"conventions": {"empty": convention}, "per_row": True}
+        report = evaluate(truth, truth + 0.5, metrics=measure, **options)
+        column = report.per_row()["lab-inverse"]
+        np.testing.assert_array_equal(column, [0.5, value, 1.0])
+        assert report["lab-inverse"] == pytest.approx(np.nanmean(column))
+        assert (f"empty={convention}" in report.signature()) == bool(kind)
+
+
+def test_ancestors_of_formulas_have_no_grades_and_need_scores() -> None:
+    def shares(rows: BlockRows) -> Any:
+        rows = rows.with_ancestors
+        return rows.n_relevant / rows.n_labels
+
+    measure = Measure("lab-ancestors", rows=shares, needs=("scores", "hierarchy"))
+    truth = np.array([[1, 0, 0], [0, 1, 1]])
+    edges = [(0, 2), (1, 2)]
+    options: dict[str, Any] = {"metrics": measure, "hierarchy": edges}
+    assert evaluate(truth, truth, **options)["lab-ancestors"] == pytest.approx(2 / 3)
+    with pytest.raises(ValueError, match="ancestors have no grades; leave out gains="):
+        evaluate(truth, truth, conventions="gains=linear", **options)
+    with pytest.raises(ValueError, match="ancestors are listed by scores, but y_score has none"):
+        evaluate(truth, ([[0], [1]], None), **options)
+
+
+def test_formulas_of_given_sets_have_ancestors_of_these() -> None:
+    def shares(rows: BlockRows) -> Any:
+        rows = rows.with_ancestors
+        return rows.predicted.sizes / rows.n_labels
+
+    measure = Measure("lab-closed", rows=shares, needs=("sets", "hierarchy"))
+    sets = np.array([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]])
+    report = evaluate(
+        np.eye(4)[:3],
+        y_pred=sets,
+        metrics=measure,
+        hierarchy=[(0, 2), (1, 2), (2, 3)],
+        per_row=True,
+    )
+    assert report.per_row()["lab-closed"].tolist() == [0.75, 0.75, 0.0]
+
+
+def test_formulas_with_bound_arguments_are_functions_of_their_own() -> None:
+    def share_of(labels: Any, rows: BlockRows, scale: float) -> Any:
+        return scale * rows.relevant.sum_by_row(np.isin(rows.relevant.labels, labels)) / 9
+
+    texts = []
+    for labels, scale in (([0, 1], 1.0), ([0, 2], 1.0), ([0, 1], 0.5), ([0, 1], 1.0)):
+        formula = partial(share_of, np.array(labels), scale=scale)
+        measure = Measure("lab-bound", rows=formula)
+        texts.append(declaration_of(measure))
+        expected = scale * Y[:, labels].sum(axis=1).mean() / 9
+        assert evaluate(Y, S, metrics=measure)["lab-bound"] == pytest.approx(expected)
+    assert texts[0] == texts[3]
+    assert len({*texts}) == 3
+    with pytest.raises(ValueError, match="is not a function"):
+        Measure("lab-bound", rows=partial(int, base=2))
+
+
 def test_declarations_of_other_constants_differ() -> None:
     def makes(value: float) -> Measure:
         return Measure("lab-made", rows=lambda rows: np.full(rows.n_rows, value))
 
     texts = [declaration_of(makes(value)) for value in (0.1, 0.9, 0.1)]
     assert texts[0] == texts[2] != texts[1]
-
-
-def f1_of_labels(counts: Any, setting: Any) -> Any:
-    return 2 * counts.tp / np.maximum(2 * counts.tp + counts.fp + counts.fn, 1.0)
 
 
 def test_formulas_of_states_have_the_values_of_the_same_measures() -> None:

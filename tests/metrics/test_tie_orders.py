@@ -280,3 +280,65 @@ def test_bands_of_seeds_are_means_of_the_bands() -> None:
     models = {"a": [tied, half], "b": [np.eye(6), np.eye(6)]}
     compared = compare(truth, models, seeds=True, metrics="p@1", conventions="ties=band")
     assert compared["a"].intervals["p@1"] == pytest.approx((0.25, 1.0))
+
+
+@pytest.mark.parametrize("ties", ["expected", "expected_dcg", "band"])
+@pytest.mark.parametrize("gains", ["binary", "linear", "exp"])
+def test_values_of_equal_scores_are_those_of_all_unequal_ones(ties: str, gains: str) -> None:
+    """Scores are made unequal in each way that keeps the order of the groups."""
+    scores = np.array([[2.0, 2.0, 1.0, 1.0, 1.0], [1.0, 3.0, 3.0, 3.0, 2.0]])
+    grades = np.array([[0, 3, 1, 0, 2], [2, 0, 1, 4, 0]])
+    truth = grades if gains != "binary" else (grades > 0).astype(int)
+    names = ["p@2", "r@3", "rcap@2", "hit@1", "mrr@3", "map@4", "ndcg@2", "ndcg@all", "dcg@4"]
+    names += ["psp_raw@2", "rbp(p=0.7)@3", "rbp(p=0.7)@all", "map@all", "rprec"]
+    if ties == "expected_dcg":
+        names = ["ndcg@2", "ndcg@all", "dcg@4", "dcg@1"]
+    q = [1.5, 2.0, 1.0, 4.0, 3.0]
+    options: dict[str, Any] = {"metrics": names, "inverse_propensity": q, "per_row": True}
+    values = []
+    for order in itertools.permutations(range(5)):
+        unequal = scores + np.array(order) / 16
+        report = evaluate(truth, unequal, conventions={"gains": gains}, **options)
+        values.append([report.per_row()[name] for name in names])
+    tied = evaluate(truth, scores, conventions={"gains": gains, "ties": ties}, **options)
+    if ties != "band":
+        means = np.mean(values, axis=0)
+        for name, expected in zip(names, means, strict=True):
+            assert tied.per_row()[name] == pytest.approx(expected, rel=1e-12), name
+            assert tied[name] == pytest.approx(expected.mean(), rel=1e-12), name
+        return
+    lowest = np.min(values, axis=0).mean(axis=1)
+    highest = np.max(values, axis=0).mean(axis=1)
+    for name, low, high in zip(names, lowest, highest, strict=True):
+        assert tied.intervals[name] == pytest.approx((low, high), rel=1e-12), name
+
+
+@pytest.mark.parametrize("p", [0.5, 0.999])
+def test_persistence_of_long_tie_groups_is_the_mean_of_all_ranks(p: float) -> None:
+    n = 1500
+    truth = np.zeros((1, n), int)
+    truth[0, 7] = 1
+    options: dict[str, Any] = {"metrics": f"rbp(p={p})@all", "conventions": "ties=expected"}
+    report = evaluate(truth, np.ones((1, n)), **options)
+    expected = (1 - p) * sum(p**rank for rank in range(n)) / n
+    assert report[f"rbp(p={p})@all"] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", [65_530, 70_000, 300_000, 5_000_000])
+@pytest.mark.parametrize("n_listed", [3, 70])
+def test_dcg_of_long_tie_groups_is_the_mean_discount(n_labels: int, n_listed: int) -> None:
+    """Unlisted labels are tied from the rank after the listed ones to that of the last label."""
+    truth = csr_array(([1, 1], [[0, 0], [5, n_labels - 1]]), shape=(1, n_labels))
+    scores = csr_array(
+        (np.arange(n_listed, 0.0, -1), ([0] * n_listed, np.arange(10, 10 + n_listed))),
+        shape=(1, n_labels),
+    )
+    discounts = 1 / np.log2(np.arange(2.0, n_labels + 2))
+    mean = discounts[n_listed:].mean()
+    options: dict[str, Any] = {"metrics": ["dcg@all", "ndcg@all"], "n_labels": n_labels}
+    report = evaluate(truth, scores, conventions="unlisted=0,ties=expected_dcg", **options)
+    assert report["dcg@all"] == pytest.approx(2 * mean, rel=1e-12)
+    assert report["ndcg@all"] == pytest.approx(2 * mean / discounts[:2].sum(), rel=1e-12)
+    in_order = evaluate(truth, scores, conventions="unlisted=0", **options)
+    expected = discounts[n_listed + 5] + discounts[-1]
+    assert in_order["dcg@all"] == pytest.approx(expected, rel=1e-12)

@@ -427,3 +427,120 @@ def test_merged_evaluators_count_the_rows_that_risk_leaves_out() -> None:
         part.update(truth, scores)
     first, second = parts
     assert first.merge(second).compute().undefined_rows == {"aurc@1": 2}
+
+
+def points_of(truth: Any, scores: Any, **options: Any) -> list[list[float]]:
+    report = evaluate(truth, scores, metrics=["auc.micro"], **options)
+    return [curve.tolist() for curve in (*report.roc_curve(), *report.pr_curve())]
+
+
+@pytest.mark.parametrize("n_points", [1, 2, 5, 9, 99])
+@pytest.mark.parametrize("unlisted", ["below", 0.5])
+def test_points_of_whole_weights_are_those_of_repeated_rows(n_points: int, unlisted: Any) -> None:
+    rng = np.random.default_rng(17)
+    shape = (30, 5)
+    truth = (rng.random(shape) < 0.4).astype(int)
+    listed = rng.random(shape) < 0.7
+    scores = sp.csr_array((rng.integers(1, 40, listed.sum()) / 32, np.nonzero(listed)), shape=shape)
+    weight = rng.integers(0, 4, 30)
+    repeated = np.repeat(np.arange(30), weight)
+    conventions = {"unlisted": unlisted}
+    options: dict[str, Any] = {"curve_points": n_points, "conventions": conventions}
+    expected = points_of(truth[repeated], scores[repeated], **options)
+    weighted = points_of(truth, scores, sample_weight=weight, **options)
+    assert np.shape(weighted) == np.shape(expected)
+    np.testing.assert_allclose(weighted, expected, rtol=1e-12)
+    n_more = 2 if unlisted == "below" else 5
+    assert len(expected[0]) <= n_points + n_more
+    assert len(expected[0]) >= min(n_points, 30)
+    every_point = {**options, "curve_points": 10**4}
+    whole = points_of(truth, scores, sample_weight=weight, **every_point)
+    for factor in (0.125, 8.0):
+        scaled = factor * weight
+        same = points_of(truth, scores, sample_weight=scaled, **every_point)
+        np.testing.assert_allclose(same, whole, rtol=1e-12)
+        thinned = points_of(truth, scores, sample_weight=scaled, **options)
+        assert len(thinned[0]) <= n_points + n_more
+        assert {*zip(*thinned[:3], strict=True)} <= {*zip(*same[:3], strict=True)}
+
+
+def test_memory_limits_the_points_of_curves_and_a_note_says_so() -> None:
+    truth = np.tile([[1, 0]], (1500, 1))
+    scores = np.arange(3000.0).reshape(1500, 2)
+    options: dict[str, Any] = {"metrics": ["auc.micro"], "curve_points": 2500}
+    small = evaluate(truth, scores, memory=1, **options)
+    note = "curve_points=2500: at most 1000 points are kept, the share of memory="
+    assert [each for each in small.notes if "curve_points" in each] == [note]
+    assert 900 < small.roc_curve()[0].size <= 1002
+    large = evaluate(truth, scores, memory="1GiB", **options)
+    assert not any("curve_points" in each for each in large.notes)
+    assert 1400 < large.roc_curve()[0].size <= 2502
+    assert dict(small) == dict(large)
+    fewer = evaluate(truth, scores, memory=1, **{**options, "curve_points": 1000})
+    assert not any("curve_points" in each for each in fewer.notes)
+    for curve in (small.roc_curve(), large.roc_curve()):
+        whole = [[*map(float, point)] for point in zip(*curve, strict=True)]
+        assert whole[0] == [0.0, 0.0, math.inf]
+        for fpr, tpr, threshold in whole[1::97]:
+            assert fpr == np.mean(scores[:, 1] >= threshold)
+            assert tpr == np.mean(scores[:, 0] >= threshold)
+
+
+def test_labels_have_the_thresholds_of_measures_that_have_one() -> None:
+    truth = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [1, 0]])
+    scores = np.array([[0.9, 0.2], [0.8, 0.4], [0.7, 0.1], [0.6, 0.3], [0.5, 0.5]])
+    names = ["recall_at_precision.macro(p=0.6)", "precision_at_recall.macro(r=1)"]
+    names += ["fpr_at_tpr.macro(tpr=0.5)", "auc.macro(max_fpr=0.5)"]
+    for sign in (1, -1):
+        report = evaluate(
+            truth, sign * scores, metrics=names, per_label=True, higher_is_better=sign > 0
+        )
+        columns = report.per_label()
+        thresholds = {name: column for name, column in columns.items() if "threshold_" in name}
+        assert [sign * column[0] for column in thresholds.values()] == [0.5, 0.5, 0.7]
+        values = [columns[name.removeprefix("threshold_of_")] for name in thresholds]
+        assert [column[0] for column in values] == [1.0, 0.6, 0.5]
+        assert "threshold_of_auc(max_fpr=0.5)" not in columns
+        means = [np.mean(column) for column in values]
+        assert means == pytest.approx([report[name] for name in names[:3]])
+
+
+MIXED = [np.float32, np.float64, np.float32, np.float16, np.float64]
+
+
+@pytest.mark.parametrize("memory", [1, "1GiB"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_batches_of_narrow_and_wide_scores_are_pooled_exactly(memory: Any, weighted: bool) -> None:
+    rng = np.random.default_rng(6)
+    metrics = ["auc.macro", "ap.macro", "peak_f1.macro", "auc.micro", "ap.micro", "peak_f1.micro"]
+    options: dict[str, Any] = {"metrics": metrics, "per_label": True, "n_labels": 4}
+    mixed = Evaluator(**options, memory=memory)
+    merged = Evaluator(**options, memory=memory)
+    truths = []
+    wide = []
+    weights = rng.choice([0.5, 1.0, 3.0], (5, 6))
+    for number, dtype in enumerate(MIXED):
+        truth = (rng.random((6, 4)) < 0.4).astype(int)
+        scores = (rng.integers(0, 6, (6, 4)) / 4).astype(dtype)
+        if dtype == np.float64:
+            scores += 2.0**-40 * rng.integers(0, 2, (6, 4))
+        weight = weights[number] if weighted else None
+        mixed.update(truth, scores, sample_weight=weight)
+        part = Evaluator(**options, memory=memory)
+        part.update(truth, scores, sample_weight=weight)
+        merged.merge(part)
+        truths.append(truth)
+        wide.append(scores.astype(np.float64))
+    whole = evaluate(
+        np.concatenate(truths),
+        np.concatenate(wide),
+        metrics=metrics,
+        per_label=True,
+        sample_weight=weights.ravel() if weighted else None,
+    )
+    for evaluator in (mixed, merged):
+        report = evaluator.compute()
+        assert dict(report) == pytest.approx(dict(whole), rel=1e-14)
+        assert report.thresholds == whole.thresholds
+        for name, column in whole.per_label().items():
+            np.testing.assert_allclose(report.per_label()[name], column, rtol=1e-14)

@@ -1,8 +1,10 @@
 """Scores in temporary files: no file is left and no score is lost, whatever happens."""
 
 import contextlib
+import copy
 import errno
 import os
+import pickle
 import tempfile
 import time
 import tracemalloc
@@ -264,3 +266,35 @@ def test_curves_of_labels_keep_the_memory_limit() -> None:
         assert peak < 12 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_spilled_scores_are_in_saved_states_and_in_copies(weighted: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    weights = [rng.choice([0.25, 1.0, 3.0], 20) if weighted else None for _ in HALVES]
+    whole = evaluator_of("1GiB")
+    first = evaluator_of(1)
+    for rows, weight in zip(HALVES, weights, strict=True):
+        whole.update(*rows, sample_weight=weight)
+    first.update(*HALVES[0], sample_weight=weights[0])
+    first.save(tmp_path / "state")
+    copies = {
+        "copy": copy.copy(first),
+        "deep copy": copy.deepcopy(first),
+        "pickle": pickle.loads(pickle.dumps(first)),
+        "state": Evaluator.load(tmp_path / "state", memory=1),
+        "state in memory": Evaluator.load(tmp_path / "state", memory="1GiB"),
+    }
+    before = contents(first)
+    expected = contents(whole)
+    for name, evaluator in copies.items():
+        assert contents(evaluator) == before, name
+        evaluator.update(*HALVES[1], sample_weight=weights[1])
+        assert contents(evaluator) == expected, name
+    assert contents(first) == before
+    for memory in (1, "1GiB"):
+        second = evaluator_of(memory)
+        second.update(*HALVES[1], sample_weight=weights[1])
+        second.save(tmp_path / "second")
+        loaded = Evaluator.load(tmp_path / "second", memory=memory)
+        assert contents(copy.copy(first).merge(loaded)) == expected

@@ -97,6 +97,8 @@ def test_replicates_of_labels_with_few_and_many_scores(
         values[is_replaced] = value
     scores = sp.csr_array((values, np.nonzero(LISTED)), shape=LISTED.shape)
     metrics = ["auc.macro", "auc.weighted", "ap.macro", "ap.geometric", "f1.macro@2"]
+    if dtype == np.float64:  # others have a table of all their values, which takes long
+        metrics += ["auc.micro", "ap.micro"]
     options: dict[str, Any] = {"metrics": metrics, "conventions": {"unlisted": unlisted}}
     clusters = rng.integers(0, 9, N_ROWS)
     groups = groups_of_clusters(clusters, N_ROWS)

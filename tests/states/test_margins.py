@@ -258,3 +258,36 @@ def test_hamming_bound_refuses_more_errors_than_cells() -> None:
         hamming_bound([3, 3], n_cells=5)
     with pytest.raises(ValueError, match="n_cells: "):
         hamming_bound([0], n_cells=0)
+
+
+@pytest.mark.parametrize("cells", ["none", "exclude", "unjudged", "judged"])
+def test_margins_leave_out_rows_without_weight(cells: str) -> None:
+    rng = np.random.default_rng(12)
+    shape = (9, 5)
+    truth = (rng.random(shape) < 0.5).astype(int)
+    scores = rng.integers(-8, 9, shape) / 8
+    weight = rng.choice([0.0, 0.5, 2.0], 9)
+    given = (rng.random(shape) < 0.3).astype(int)
+    options: dict[str, Any] = {"metrics": NAMES, "per_label": True}
+    rows = weight > 0
+    sets: dict[str, Any] = (
+        {} if cells == "none" else {cells: given if cells != "judged" else 1 - given}
+    )
+    counted = {name: matrix[rows] for name, matrix in sets.items()}
+    expected = evaluate(truth[rows], scores[rows], sample_weight=weight[rows], **options, **counted)
+    for block_rows in (None, 2):
+        running = Running(block_rows=block_rows)
+        report = evaluate(truth, scores, sample_weight=weight, running=running, **options, **sets)
+        assert dict(report) == dict(expected)
+        assert report.undefined_labels == expected.undefined_labels
+        margins = expected.per_label()["margin"]
+        np.testing.assert_array_equal(report.per_label()["margin"], margins)
+        is_seen = (given == 0)[rows] if sets else np.ones(shape, bool)[rows]
+        for label in range(shape[1]):
+            seen = is_seen[:, label]
+            is_relevant = truth[rows][seen, label] == 1
+            column = scores[rows][seen, label]
+            if is_relevant.all() or not is_relevant.any():
+                assert math.isnan(margins[label])
+            else:
+                assert margins[label] == column[is_relevant].min() - column[~is_relevant].max()

@@ -2,8 +2,11 @@
 
 import copy
 import math
+import pickle
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,7 @@ from tests.routes import (
     resources,
     usual_tolerance,
 )
+from tests.small_problems import drawn_problem
 from xmleval import Evaluator, Running, evaluate
 
 
@@ -187,3 +191,51 @@ def test_label_counts_exceed_a_byte(small: bool, weighted: bool) -> None:
     ]
     for name, replicates in report.results.replicates.items():
         assert replicates.tolist() == [values[name] for values in without_group]
+
+
+EACH_STATE: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "weighted": {"sample_weight": True},
+    "judged": {"judged": 0.7, "sample_weight": True},
+    "excluded": {"exclude": 0.3, "conventions": {"unlisted": "below"}},
+    "scored": {"conventions": {"unlisted": 0.25}},
+    "distances": {"higher_is_better": False, "sample_weight": True},
+    "groups": {
+        "label_groups": ["head", "tail", "tail", "head", "tail", "head"],
+        "row_groups": [*"aababca"],
+    },
+    "intervals": {"confidence": 0.9, "clusters": [1, 2, 2, 3, 4, 1, 4]},
+    "kept": {"per_label": True, "curve_points": 5, "bounds": True},
+}
+
+
+@pytest.mark.parametrize("name", EACH_STATE)
+def test_each_state_is_saved_copied_and_merged_in_any_memory(name: str, tmp_path: Path) -> None:
+    number = [*EACH_STATE].index(name)
+    problem = drawn_problem(("csr", "list")[number % 2], EACH_STATE[name], 5)
+    measures = dict[Any, str]()  # the last one of each state and average, at k and not
+    for spec in problem.specs:
+        measures[spec.state, spec.average, spec.k is None] = spec.name
+    problem = replace(problem, metrics=(*measures.values(),))
+    first = problem.take(range(3))
+    second = problem.take(range(3, 7))
+    tolerance = usual_tolerance(problem)
+    expected = comparable(contents_of(problem.evaluate()))
+    memory: Any = 1
+    if problem.has("confidence"):
+        memory = "64MiB"
+    evaluator = problem.evaluator(memory=memory)
+    update(evaluator, first)
+    evaluator.save(tmp_path / "first")
+    other = problem.evaluator(memory=memory)
+    update(other, second, 3)
+    other.save(tmp_path / "second")
+    loaded = Evaluator.load(tmp_path / "first", memory=memory)
+    same = contents_of(loaded.compute())
+    assert differences(contents_of(evaluator.compute()), same, lambda _: None) == []
+    merged = copy.copy(loaded).merge(Evaluator.load(tmp_path / "second", memory=memory))
+    update(loaded, second, 3)
+    evaluator.merge(other)
+    for counted in (merged, loaded, evaluator, pickle.loads(pickle.dumps(merged))):
+        actual = comparable(contents_of(counted.compute()))
+        assert differences(expected, actual, tolerance) == []

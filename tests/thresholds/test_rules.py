@@ -25,6 +25,14 @@ EYE = np.eye(2, dtype=int)
 UNDEFINED = [[0, 1], [0, math.nan]]
 
 
+def with_pointer(pointer: list[int], columns: Any = (0, 1)) -> Any:
+    """Return a sparse matrix of two rows whose arrays need not be valid."""
+    matrix = sp.csr_array(np.eye(2))
+    matrix.indptr = np.array(pointer, np.int32)
+    matrix.indices = np.array(columns, np.int32)
+    return matrix
+
+
 def sample(n: int = 40, n_labels: int = 5) -> tuple[Any, Any]:
     """Return truth and scores."""
     rng = np.random.default_rng(0)
@@ -288,6 +296,21 @@ def test_load_refuses_files_without_a_rule(tmp_path: Path) -> None:
         ),
         ({**ROW, "features": np.eye(3)}, "features: shape (3, 3) does"),
         ({**ROW, "features": EYE + 1j}, "features: dtype complex128 is not a type of real numbers"),
+        (
+            {**ROW, "features": sp.csr_array(EYE + 1j)},
+            "features: dtype complex128 is not a type of real numbers",
+        ),
+        ({**ROW, "features": np.empty((2, 0))}, "features: shape (2, 0) has no columns"),
+        ({**ROW, "features": sp.csr_array((2, 0))}, "features: shape (2, 0) has no columns"),
+        ({**ROW, "features": np.ones(2)}, "features: shape (2,) does not match 2 rows"),
+        (
+            {**ROW, "features": with_pointer([0, 2, 1])},
+            "features: not a valid sparse matrix: indptr is falling",
+        ),
+        (
+            {**ROW, "features": with_pointer([0, 1, 2], [0, 7])},
+            "features: not a valid sparse matrix: ",
+        ),
         ({**ROW, "features": np.array(UNDEFINED)}, "features: row 1: nan in column 1 is"),
         ({**ROW, "features": sp.csr_array(UNDEFINED)}, "features: row 1: nan in column 1 is"),
         ({**ROW, "features": sp.coo_array(UNDEFINED)}, "features: row 1: nan in column 1 is"),
@@ -373,3 +396,82 @@ def test_linear_rules_refuse_infinite_scores(value: float) -> None:
         short = fit(truth, scores, **ROW, k=1)
         assert (short.apply(wild) != short.apply(scores)).nnz == 0
         fit(truth, wild, **ROW, features=np.eye(40))
+
+
+@pytest.mark.parametrize("unlisted", [-2.0, 0.0, 0.25])
+@pytest.mark.parametrize("form", ["csr", "list"])
+def test_thresholds_of_rows_follow_from_the_highest_scores_with_unlisted_ones(
+    form: str, unlisted: float
+) -> None:
+    truth, dense = sample(60, 6)
+    is_listed = np.random.default_rng(3).random(dense.shape) < 0.5
+    is_listed[0] = False
+    is_listed[1] = True
+    scores: Any = sp.csr_array((dense[is_listed], np.nonzero(is_listed)), shape=dense.shape)
+    if form == "list":
+        scores = (np.where(is_listed, np.arange(6), -1), dense)
+    highest = -np.sort(-np.where(is_listed, dense, unlisted), axis=1)[:, :4]
+    options: dict[str, Any] = {**ROW, "conventions": {"unlisted": unlisted}}
+    rule = fit(truth, scores, **options, k=4)
+    by_features = fit(truth, scores, **options, features=highest)
+    numbers = by_features.decision.numbers
+    np.testing.assert_allclose(rule.decision.numbers, numbers, rtol=1e-9)
+    sets = rule.apply(scores).toarray()
+    np.testing.assert_array_equal(sets, by_features.apply(scores, features=highest).toarray())
+    above = dense > np.maximum(numbers[0] + highest @ numbers[1:], unlisted)[:, None]
+    np.testing.assert_array_equal(sets, above & is_listed)
+
+
+@pytest.mark.parametrize("rule", ["given", "fitted"])
+def test_rules_of_similarities_are_refused_with_distances(rule: str) -> None:
+    truth, scores = sample()
+    numbers = np.linspace(-0.5, 0.5, 5)
+    decisions = {
+        "given": (Rule.given(numbers, 5), "is for scores whose higher values are better"),
+        "fitted": (label_rule(), "was fitted to scores whose higher values are better"),
+    }
+    decision, message = decisions[rule]
+    options: dict[str, Any] = {"metrics": "f1.micro", "decision": decision}
+    assert evaluate(truth, scores, **options)["f1.micro"] > 0
+    with pytest.raises(ValueError, match=rf"^decision: label\(.*\)\S* {message}$|{message}$"):
+        evaluate(truth, scores, higher_is_better=False, **options)
+    near = evaluate(truth, -scores, metrics="f1.micro", decision=-numbers, higher_is_better=False)
+    high = evaluate(truth, scores, metrics="f1.micro", decision=numbers)
+    assert near["f1.micro"] == high["f1.micro"]
+    top = fit(truth, scores, rule="top", k=2)
+    by_rank = evaluate(truth, scores, metrics="f1.micro", decision=top, higher_is_better=False)
+    lowest = evaluate(truth, -scores, metrics="f1.micro", decision="top2")
+    assert by_rank["f1.micro"] == lowest["f1.micro"]
+
+
+@pytest.mark.filterwarnings("ignore:.* by weighted scores")
+@pytest.mark.parametrize("form", ["csr", "dense", "list"])
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 9])
+def test_weighted_rule_predicts_the_labels_of_the_highest_weighted_scores(
+    k: int, form: str
+) -> None:
+    """Equal weighted scores are in the order of the list, or of the labels."""
+    rng = np.random.default_rng(k)
+    n_labels = 7
+    truth = (rng.random((30, n_labels)) < [0.6, 0.1, 0.3, 0.3, 0.05, 0.5, 0.2]).astype(int)
+    rule = fit(truth, rng.random(truth.shape), f"f1.macro@{k}")
+    weights, offsets = rule.decision.numbers.reshape(2, -1)
+    scores = rng.integers(1, 8, (40, n_labels)) / 8
+    scores[::4] = 0.5
+    keys = weights * scores + offsets
+    order = np.argsort(-keys, axis=1, kind="stable")[:, :k]
+    expected = np.zeros(scores.shape, int)
+    np.put_along_axis(expected, order, 1, axis=1)
+    given: Any = scores
+    if form == "csr":
+        given = sp.csr_array(scores)
+    if form == "list":
+        by_score = np.argsort(-scores, axis=1, kind="stable")
+        given = (by_score, np.take_along_axis(scores, by_score, axis=1))
+    sets = rule.apply(given).toarray()
+    assert (sets.sum(axis=1) == min(k, n_labels)).all()
+    np.testing.assert_array_equal(sets, expected)
+    y_true = (rng.random(scores.shape) < 0.3).astype(int)
+    names = ["f1.macro", "f1.micro", "precision.samples"]
+    direct = evaluate(y_true, given, metrics=names, decision=rule)
+    assert dict(direct) == dict(evaluate(y_true, y_pred=expected, metrics=names))
