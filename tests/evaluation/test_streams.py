@@ -16,7 +16,8 @@ N = 4
 TRUTH = (RNG.random((M, N)) < 0.4).astype(np.int8)
 DENSE = RNG.random((M, N)).astype(np.float32)
 SCORES = sp.csr_array(np.where(RNG.random((M, N)) < 0.6, DENSE, 0))
-METRICS = ["p@1", "lrap", "auc.micro", "auc.macro"]
+SCORES.data[::3] = 0.1  # equal to that of unlisted labels in float32 alone
+METRICS = ["p@1", "lrap", "auc.micro", "auc.macro", "brier"]
 FIRST = slice(0, 3)
 LAST = slice(3, M)
 
