@@ -1,5 +1,6 @@
 """`xmleval threshold`, and saved rules as --decision: as in Python, matched by label names."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +194,59 @@ def test_threshold_and_convert_take_the_fields_of_documents(folder: Path, run: R
         assert answer(line.split())[0] == 0
     np.testing.assert_array_equal(sp.load_npz("s.npz").toarray(), [[0, 0.8, 0], [0.2, 0, 0.9]])
     assert sp.load_npz("p.npz").toarray().tolist() == [[0, 0, 1], [0, 1, 0]]
+
+
+TIED_RUN = """q1 Q0 b 1 0.5 x
+q1 Q0 a 2 0.5 x
+q1 Q0 c 3 0.25 x
+q2 Q0 c 1 0.5 x
+q2 Q0 b 2 0.5 x
+"""
+
+
+@pytest.mark.parametrize("listed", [None, "a b c", "c a b", "b c a"])
+def test_rules_rank_equal_scores_by_name_in_any_order_of_labels(
+    folder: Path, run: Run, listed: str | None
+) -> None:
+    Path("y.qrels").write_text("q1 0 b 1\nq2 0 c 1\nq2 0 a 1\n")
+    Path("s.run").write_text(TIED_RUN)
+    run("threshold fit y.qrels s.run --rule rank --measure f1.micro --output rule.npz")
+    names = list(Rule.load("rule.npz").label_names or ())
+    line = "threshold apply s.run --rule rule.npz --output"
+    if listed:
+        names = listed.split()
+        Path("names.txt").write_text("\n".join(names) + "\n")
+        line = line.replace("--output", "--labels names.txt --output")
+    assert run(f"{line} sets.npz") == f"2 rows x {len(names)} labels, 2 predicted\n"
+    sets = sp.load_npz("sets.npz").toarray()
+    assert [names[row.argmax()] for row in sets] == ["b", "c"]
+    assert answer(f"{line} sets.jsonl".split())[0] == 0
+    rows = [json.loads(text) for text in Path("sets.jsonl").read_text().splitlines()]
+    assert [[*row.values()] for row in rows] == [["q1", ["b"]], ["q2", ["c"]]]
+
+
+def test_rules_and_scores_must_both_have_names_of_labels(
+    folder: Path, run: Run, refused: Run
+) -> None:
+    Path("y.qrels").write_text("q1 0 b 1\nq2 0 c 1\nq2 0 a 1\n")
+    Path("s.run").write_text(TIED_RUN)
+    Path("names.txt").write_text("c\na\nb\n")
+    Path("few.txt").write_text("c\na\n")
+    sp.save_npz("S.npz", sp.csr_array(np.array([[0.5, 0.5, 0.25], [0, 0.5, 0.75]])))
+    Rule.given("top1", 3).save("bare.npz")
+    run("threshold fit y.qrels s.run --rule label --measure f1.macro --output named.npz")
+    for line, message in {
+        "s.run --rule bare.npz": "s.run: has names, but bare.npz has none; give --labels",
+        "S.npz --rule named.npz": "named.npz: has names of labels, but S.npz has none",
+        "S.npz --rule named.npz --labels names.txt": "--labels: is for files with names",
+        "S.npz --rule bare.npz --labels names.txt": "--labels: is for files with names",
+        "s.run --rule bare.npz --labels few.txt": (
+            "s.run: label 'b' is not one of the 2 labels of few.txt; give --labels, the names of all"
+        ),
+    }.items():
+        assert refused(f"threshold apply {line} --output chosen.npz").strip() == message
+        assert not Path("chosen.npz").exists()
+    run("threshold apply s.run --rule bare.npz --labels names.txt --output chosen.npz")
+    assert sp.load_npz("chosen.npz").toarray().tolist() == [[0, 0, 1], [1, 0, 0]]
+    run("threshold apply S.npz --rule bare.npz --output chosen.npz")
+    assert sp.load_npz("chosen.npz").toarray().tolist() == [[1, 0, 0], [0, 0, 1]]

@@ -143,6 +143,58 @@ def test_apply_takes_files_as_dicts_of_their_names(form: str) -> None:
     assert all({*sets[key]} == {*expected[key]} for key in expected)
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("form", ["dense", "sparse", "list", "list in one file", "shards"])
+def test_apply_takes_files_by_number_as_their_arrays(form: str) -> None:
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(3)
+    truth = (rng.random((6, 4)) < 0.5).astype(int)
+    dense = np.round(rng.random((6, 4)), 2)
+    matrix = sp.csr_array(np.where(rng.random((6, 4)) < 0.7, dense, 0))
+    labels = np.argsort(-dense, axis=1)[:, :3]
+    labels[2, 2] = -1
+    listed = labels, np.take_along_axis(dense, labels, 1)
+    value: Any = listed
+    path = "s"
+    if form == "dense":
+        value = dense
+        path = "s.npy"
+        np.save(path, dense)
+    elif form == "sparse":
+        value = matrix
+        path = "s.npz"
+        sp.save_npz(path, matrix)
+    elif form == "shards":
+        value = matrix
+        Path("s").mkdir()
+        sp.save_npz("s/0.npz", matrix[:1])
+        sp.save_npz("s/1.npz", matrix[1:])
+    elif form == "list":
+        path = "s_indices.npy"
+        np.save(path, labels)
+        np.save("s_scores.npy", listed[1])
+    else:
+        path = "s.npz"
+        np.savez(path, indices=labels, scores=listed[1])
+    rule = fit(truth, dense, "f1.macro", rule="label")
+    calibrator = calibrate.fit(truth, dense)
+    expected = rule.apply(value)
+    assert expected.nnz
+    assert (rule.apply(path) != expected).nnz == 0
+    applied = calibrator.apply(Path(path))
+    mapped = calibrator.apply(value)
+    if form in ("dense", "sparse", "shards"):
+        assert type(applied) is type(mapped)
+        np.testing.assert_array_equal(
+            sp.csr_array(applied).toarray(), sp.csr_array(mapped).toarray()
+        )
+        return
+    is_filled = labels >= 0
+    np.testing.assert_array_equal(applied[0], labels)
+    np.testing.assert_array_equal(applied[1][is_filled], mapped[1][is_filled])
+
+
 def test_apply_keeps_named_matrices() -> None:
     import scipy.sparse as sp
 
