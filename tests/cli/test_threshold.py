@@ -235,14 +235,13 @@ def test_rules_and_scores_must_both_have_names_of_labels(
     sp.save_npz("S.npz", sp.csr_array(np.array([[0.5, 0.5, 0.25], [0, 0.5, 0.75]])))
     Rule.given("top1", 3).save("bare.npz")
     run("threshold fit y.qrels s.run --rule label --measure f1.macro --output named.npz")
+    beyond = "label 'b' is not one of the 2 labels of few.txt; give --labels, the names of all"
     for line, message in {
         "s.run --rule bare.npz": "s.run: has names, but bare.npz has none; give --labels",
         "S.npz --rule named.npz": "named.npz: has names of labels, but S.npz has none",
         "S.npz --rule named.npz --labels names.txt": "--labels: is for files with names",
         "S.npz --rule bare.npz --labels names.txt": "--labels: is for files with names",
-        "s.run --rule bare.npz --labels few.txt": (
-            "s.run: label 'b' is not one of the 2 labels of few.txt; give --labels, the names of all"
-        ),
+        "s.run --rule bare.npz --labels few.txt": f"s.run: {beyond}",
     }.items():
         assert refused(f"threshold apply {line} --output chosen.npz").strip() == message
         assert not Path("chosen.npz").exists()
