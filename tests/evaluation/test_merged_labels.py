@@ -322,10 +322,10 @@ def test_rows_that_list_nothing_merge_by_name_with_lists_of_either_form(
     listed = counted(["c", "a", "b"], [["b"], ["a"]], lists)
     whole = Evaluator(metrics, labels=["a", "b", "c", "d"])
     whole.update([["a"], ["b"], ["d"], ["b"], ["a"]], [[], [], [], *lists])
-    if empty_first:
-        merged = empty.merge(more).merge(listed)
-    else:
-        merged = listed.merge(empty).merge(more)
+    first, *others = (empty, more, listed) if empty_first else (listed, empty, more)
+    for other in others:
+        first.merge(other)
+    merged = first
     assert merged.n_labels == 4
     assert dict(merged.compute()) == dict(whole.compute())
 
