@@ -92,6 +92,10 @@ def test_fit_in_little_memory_and_load_keep_every_bit(method: str, tmp_path: Pat
         damage.append({"levels": [1.5] * len(contents["levels"])})
         damage.append({"scores": [0.5] * len(contents["scores"])})
         damage.append({"levels": 1})
+        damage.append({"levels": [-0.5, *contents["levels"][1:]]})
+        damage.append({"levels": contents["levels"][::-1]})
+        damage.append({"levels": contents["levels"][1:]})
+        damage.append({"scores": [], "levels": []})
     texts = [json.dumps(contents | changed) for changed in damage]
     for text in [*texts, "{", "[]"]:
         path.write_text(text)

@@ -249,3 +249,29 @@ def test_rules_and_scores_must_both_have_names_of_labels(
     assert sp.load_npz("chosen.npz").toarray().tolist() == [[0, 0, 1], [1, 0, 0]]
     run("threshold apply S.npz --rule bare.npz --output chosen.npz")
     assert sp.load_npz("chosen.npz").toarray().tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
+def test_apply_notes_labels_that_fitting_lacked_and_never_predicts_them(
+    folder: Path, run: Run
+) -> None:
+    Path("y.qrels").write_text("q1 0 b 1\nq2 0 c 1\nq2 0 a 1\n")
+    Path("s.run").write_text(TIED_RUN)
+    Path("new.run").write_text("q1 Q0 z 1 9.0 x\nq1 Q0 b 2 0.5 x\nq2 Q0 y 1 9.0 x\n")
+    run("threshold fit y.qrels s.run --rule label --measure f1.macro --output rule.npz")
+    for names, note in {
+        "a b c y z": "2 labels did not occur in fitting; they are never predicted",
+        "z a y c b": "2 labels did not occur in fitting; they are never predicted",
+    }.items():
+        Path("names.txt").write_text("\n".join(names.split()) + "\n")
+        line = "threshold apply new.run --rule rule.npz --labels names.txt --output chosen.npz"
+        code, output, error = answer(line.split())
+        assert (code, output) == (0, "2 rows x 5 labels, 1 predicted\n")
+        assert error == f"xmleval: rule.npz: {note}\n"
+        rows, columns = sp.load_npz("chosen.npz").nonzero()
+        assert [*zip(rows.tolist(), columns.tolist(), strict=True)] == [
+            (0, names.split().index("b"))
+        ]
+    message = "new.run: label 'z' is not one of the 3 labels of rule.npz; give --labels"
+    code, output, error = answer(line.replace("--labels names.txt ", "").split())
+    assert (code, output) == (2, "")
+    assert error.startswith(f"xmleval: {message}")

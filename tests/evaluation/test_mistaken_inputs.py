@@ -130,7 +130,21 @@ def test_training_labels_that_are_the_truth_are_noted() -> None:
 
 def test_other_training_labels_are_not_noted() -> None:
     npz(Path("T"), TRAIN)
-    for truth, train in ((FROM_0, TRAIN), (FROM_0, FROM_1), ("Y0.npz", "T.npz")):
+    dense = FROM_0.toarray()
+    reordered = FROM_0[::-1].tocsr()
+    np.save("Y0.npy", dense)
+    np.save("reversed.npy", dense[::-1])  # of the same size
+    for truth, train in (
+        (FROM_0, TRAIN),
+        (FROM_0, FROM_1),
+        (FROM_0, reordered),
+        (FROM_0, dense),
+        (dense, dense[::-1].copy()),
+        (dense, dense.astype(np.int8)),
+        ("Y0.npz", "T.npz"),
+        ("Y0.npy", "reversed.npy"),
+        (FROM_0, "Y0.npz"),
+    ):
         report = evaluate(truth, LISTED, metrics="psp@1", y_train=train)
         assert not notes_starting("y_train= has", report)
 
