@@ -211,7 +211,7 @@ def test_rules_rank_equal_scores_by_name_in_any_order_of_labels(
     Path("y.qrels").write_text("q1 0 b 1\nq2 0 c 1\nq2 0 a 1\n")
     Path("s.run").write_text(TIED_RUN)
     run("threshold fit y.qrels s.run --rule rank --measure f1.micro --output rule.npz")
-    names = list(Rule.load("rule.npz").label_names or ())
+    names = [*map(str, Rule.load("rule.npz").label_names or ())]
     line = "threshold apply s.run --rule rule.npz --output"
     if listed:
         names = listed.split()

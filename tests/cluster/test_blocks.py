@@ -26,8 +26,9 @@ def count(blocks: Any, executor: Any = None, threads: int | None = None, **optio
     options = {"metrics": ["p@1", "auc.micro", "lrap"]} | options
     metrics = options.pop("metrics")
     n_labels = options.pop("n_labels", None)
+    others: Any = options
     executor = executor or SerialExecutor()
-    return evaluate_blocks(executor, blocks, metrics, n_labels, options, "1GB", threads, False)
+    return evaluate_blocks(executor, blocks, metrics, n_labels, others, "1GB", threads, False)
 
 
 @pytest.mark.parametrize("form", ["pairs", "lists", "dicts", "mixed"])

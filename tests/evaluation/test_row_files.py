@@ -80,7 +80,8 @@ def test_values_of_rows_are_those_of_their_keys_in_any_order(argument: str, name
         path = write_values(argument, [*range(M)], named)
         with Path(path).open("a") as file:
             file.write(f"q9,{VALUES[argument][0]}\nq8,{VALUES[argument][1]}\n")
-        report = evaluate("Y.jsonl", "S.jsonl", **{argument: path}, **options)
+        arguments: dict[str, Any] = {argument: path, **options}
+        report = evaluate("Y.jsonl", "S.jsonl", **arguments)
         assert "values.csv: 2 rows occur in no other input; they are ignored" in report.notes
         assert report_of(named, **{argument: path}, **options) == expected
 

@@ -23,7 +23,8 @@ LAST = slice(3, M)
 
 
 def evaluator_of(rows: slice, scores: Any = SCORES, **options: Any) -> Evaluator:
-    evaluator = Evaluator(**{"metrics": METRICS, "n_labels": N} | options)
+    arguments: dict[str, Any] = {"metrics": METRICS, "n_labels": N, **options}
+    evaluator = Evaluator(**arguments)
     evaluator.update(TRUTH[rows], scores[rows], first_row=rows.start)
     return evaluator
 

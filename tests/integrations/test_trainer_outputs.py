@@ -140,7 +140,7 @@ def test_preprocess_keeps_as_many_labels_as_the_measures_read(
 def test_unlisted_score_of_conventions_has_no_effect_as_every_label_has_a_logit() -> None:
     for text in ("unlisted=0", "unlisted=5"):
         trainer = TrainerMetrics(["p@1"], n_labels=L, conventions=text)
-        labels, _ = trainer.preprocess_logits_for_metrics(Scores(LOGITS))  # type: ignore[arg-type]
+        labels, _ = trainer.preprocess_logits_for_metrics(Scores(LOGITS))
         assert labels.shape == (M, 1)
 
 

@@ -373,7 +373,7 @@ def lists_of(value: Any) -> list[list[tuple[str, float]]]:
         if "scores" in value:
             return lists_of((value["labels"], value["scores"]))
         value = value["hits" if "hits" in value else "labels"]
-    rows = [[*row.items()] if isinstance(row, dict) else row for row in value]
+    rows: list[Any] = [[*row.items()] if isinstance(row, dict) else row for row in value]
     if any(isinstance(row[0], dict) for row in rows if row):
         rows = [[(hit["label"], hit["score"]) for hit in row] for row in rows]
     return rows
