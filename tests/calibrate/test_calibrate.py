@@ -92,6 +92,10 @@ def test_fit_in_little_memory_and_load_keep_every_bit(method: str, tmp_path: Pat
         damage.append({"levels": [1.5] * len(contents["levels"])})
         damage.append({"scores": [0.5] * len(contents["scores"])})
         damage.append({"levels": 1})
+        damage.append({"levels": [-0.5, *contents["levels"][1:]]})
+        damage.append({"levels": contents["levels"][::-1]})
+        damage.append({"levels": contents["levels"][1:]})
+        damage.append({"scores": [], "levels": []})
     texts = [json.dumps(contents | changed) for changed in damage]
     for text in [*texts, "{", "[]"]:
         path.write_text(text)
@@ -250,3 +254,84 @@ def test_calibrator_names_the_row_of_a_wrong_score_in_lists_with_empty_slots() -
     scores = np.array([[0.9, 0.0, 0.0], [0.8, 0.3, 0.0], [0.7, math.nan, 0.1]])
     with pytest.raises(ValueError, match="y_score: row 2: score nan is not a number"):
         calibrator.apply((labels, scores))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "plat"}, "method: 'plat' is not one of isotonic, platt; did you mean platt?"),
+        (
+            {"method": "isotonik"},
+            "method: 'isotonik' is not one of isotonic, platt; did you mean isotonic?",
+        ),
+        ({"method": "zzz"}, "method: 'zzz' is not one of isotonic, platt"),
+        ({"method": None}, "method: None is not one of isotonic, platt"),
+        ({"method": 3}, "method: 3 is not one of isotonic, platt"),
+        ({"k": 0}, "k: 0 is not a positive integer"),
+        ({"k": 1.5}, "k: 1.5 is not a positive integer"),
+        ({"k": 2**31}, "k: 2147483648 is more than 2147483647, the largest value allowed"),
+        ({"y_score": None}, "y_score: missing; probabilities are fitted to scores"),
+        (
+            {"y_score": ([[0], [1]], None)},
+            "y_score: this list has no scores to make probabilities of",
+        ),
+        (
+            {"y_score": sp.csr_array((2, 2)), "sample_weight": [1, 2]},
+            "y_score: no label has a score in a row of weight above 0; there is nothing to fit to",
+        ),
+        (
+            {"y_score": sp.csr_array((2, 2))},
+            "y_score: no label has a score; there is nothing to fit to",
+        ),
+        (
+            {"y_score": np.array([[-np.inf, 0], [0, 1]]), "method": "platt"},
+            "y_score: some scores are infinite; give finite scores",
+        ),
+    ],
+)
+def test_fit_refuses_by_argument(options: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"y_true": np.eye(2), "y_score": np.eye(2)}
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        fit(**arguments | options)
+
+
+@pytest.mark.parametrize(("n_hits", "n_misses"), [(3, 6), (0, 9), (9, 0), (1, 1)])
+@pytest.mark.parametrize("score", [0.5, 0.0, -2.0])
+def test_equal_scores_have_the_mean_of_the_targets(
+    n_hits: int, n_misses: int, score: float
+) -> None:
+    """The share of hits in an isotonic map; in a sigmoid, the mean of Platt's targets."""
+    truth = np.array([[1] * n_hits + [0] * n_misses])
+    scores = np.full(truth.shape, score)
+    share = n_hits / (n_hits + n_misses)
+    assert fit(truth, scores).apply(np.array([[score]]))[0, 0] == share
+    targets = [(n_hits + 1) / (n_hits + 2)] * n_hits + [1 / (n_misses + 2)] * n_misses
+    probability = fit(truth, scores, "platt").apply(np.array([[score]]))[0, 0]
+    assert math.isclose(probability, math.fsum(targets) / len(targets), rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fit_counts_weights_as_repeated_rows_and_takes_cutoffs_in_either_order(method: str) -> None:
+    truth, scores = sample(4, 1, m=20)
+    weights = np.arange(20) % 3
+    lists = lists_of(scores)
+    for k in (None, 1, 2):
+        weighted = fit(truth, scores, method, k=k, sample_weight=weights).apply(GRID)
+        repeated = fit(
+            np.repeat(truth, weights, axis=0), np.repeat(scores, weights, axis=0), method, k=k
+        ).apply(GRID)
+        np.testing.assert_allclose(weighted, repeated, rtol=1e-9)
+        shown_lists = fit(truth, lists, method, k=k, sample_weight=weights).apply(GRID)
+        np.testing.assert_array_equal(weighted, shown_lists)
+        assert not np.allclose(weighted, fit(truth, scores, method, k=k).apply(GRID))
+    assert not np.allclose(
+        fit(truth, scores, method, k=1).apply(GRID), fit(truth, scores, method, k=2).apply(GRID)
+    )
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2, 2), ()])
+def test_apply_refuses_arrays_that_are_not_rows_by_labels(shape: tuple[int, ...]) -> None:
+    calibrator = fit(np.eye(2), np.eye(2))
+    message = f"y_score: shape {shape} is not two-dimensional; expected rows x labels"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        calibrator.apply(np.zeros(shape))

@@ -282,3 +282,84 @@ def test_threshold_warns_of_labels_that_fitting_lacked(folder: Path) -> None:
     assert (code, out) == (0, "3 rows x 4 labels, 3 predicted\n")
     assert err == "xmleval: rule.npz: 1 label did not occur in fitting; it is never predicted\n"
     assert sp.load_npz("chosen.npz").toarray().tolist() == np.eye(3, 4, 1).tolist()
+
+
+TIED_RUN = """q1 Q0 b 1 0.5 x
+q1 Q0 a 2 0.5 x
+q1 Q0 c 3 0.25 x
+q2 Q0 c 1 0.5 x
+q2 Q0 b 2 0.5 x
+"""
+
+
+@pytest.mark.parametrize("listed", [None, "a b c", "c a b", "b c a"])
+def test_rules_rank_equal_scores_by_name_in_any_order_of_labels(
+    folder: Path, run: Run, listed: str | None
+) -> None:
+    Path("y.qrels").write_text("q1 0 b 1\nq2 0 c 1\nq2 0 a 1\n")
+    Path("s.run").write_text(TIED_RUN)
+    run("threshold fit y.qrels s.run --rule rank --measure f1.micro --output rule.npz")
+    names = [*map(str, Rule.load("rule.npz").label_names or ())]
+    line = "threshold apply s.run --rule rule.npz --output"
+    if listed:
+        names = listed.split()
+        Path("names.txt").write_text("\n".join(names) + "\n")
+        line = line.replace("--output", "--labels names.txt --output")
+    assert run(f"{line} sets.npz") == f"2 rows x {len(names)} labels, 2 predicted\n"
+    sets = sp.load_npz("sets.npz").toarray()
+    assert [names[row.argmax()] for row in sets] == ["b", "c"]
+    assert answer(f"{line} sets.jsonl".split())[0] == 0
+    rows = [json.loads(text) for text in Path("sets.jsonl").read_text().splitlines()]
+    assert [[*row.values()] for row in rows] == [["q1", ["b"]], ["q2", ["c"]]]
+
+
+def test_rules_and_scores_must_both_have_names_of_labels(
+    folder: Path, run: Run, refused: Run
+) -> None:
+    Path("y.qrels").write_text("q1 0 b 1\nq2 0 c 1\nq2 0 a 1\n")
+    Path("s.run").write_text(TIED_RUN)
+    Path("names.txt").write_text("c\na\nb\n")
+    Path("few.txt").write_text("c\na\n")
+    sp.save_npz("S.npz", sp.csr_array(np.array([[0.5, 0.5, 0.25], [0, 0.5, 0.75]])))
+    Rule.given("top1", 3).save("bare.npz")
+    run("threshold fit y.qrels s.run --rule label --measure f1.macro --output named.npz")
+    beyond = "label 'b' is not one of the 2 labels of few.txt; give --labels, the names of all"
+    for line, message in {
+        "s.run --rule bare.npz": "s.run: has names, but bare.npz has none; give --labels",
+        "S.npz --rule named.npz": "named.npz: has names of labels, but S.npz has none",
+        "S.npz --rule named.npz --labels names.txt": "--labels: is for files with names",
+        "S.npz --rule bare.npz --labels names.txt": "--labels: is for files with names",
+        "s.run --rule bare.npz --labels few.txt": f"s.run: {beyond}",
+    }.items():
+        assert refused(f"threshold apply {line} --output chosen.npz").strip() == message
+        assert not Path("chosen.npz").exists()
+    run("threshold apply s.run --rule bare.npz --labels names.txt --output chosen.npz")
+    assert sp.load_npz("chosen.npz").toarray().tolist() == [[0, 0, 1], [1, 0, 0]]
+    run("threshold apply S.npz --rule bare.npz --output chosen.npz")
+    assert sp.load_npz("chosen.npz").toarray().tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
+def test_apply_notes_labels_that_fitting_lacked_and_never_predicts_them(
+    folder: Path, run: Run
+) -> None:
+    Path("y.qrels").write_text("q1 0 b 1\nq2 0 c 1\nq2 0 a 1\n")
+    Path("s.run").write_text(TIED_RUN)
+    Path("new.run").write_text("q1 Q0 z 1 9.0 x\nq1 Q0 b 2 0.5 x\nq2 Q0 y 1 9.0 x\n")
+    run("threshold fit y.qrels s.run --rule label --measure f1.macro --output rule.npz")
+    for names, note in {
+        "a b c y z": "2 labels did not occur in fitting; they are never predicted",
+        "z a y c b": "2 labels did not occur in fitting; they are never predicted",
+    }.items():
+        Path("names.txt").write_text("\n".join(names.split()) + "\n")
+        line = "threshold apply new.run --rule rule.npz --labels names.txt --output chosen.npz"
+        code, output, error = answer(line.split())
+        assert (code, output) == (0, "2 rows x 5 labels, 1 predicted\n")
+        assert error == f"xmleval: rule.npz: {note}\n"
+        rows, columns = sp.load_npz("chosen.npz").nonzero()
+        assert [*zip(rows.tolist(), columns.tolist(), strict=True)] == [
+            (0, names.split().index("b"))
+        ]
+    message = "new.run: label 'z' is not one of the 3 labels of rule.npz; give --labels"
+    code, output, error = answer(line.replace("--labels names.txt ", "").split())
+    assert (code, output) == (2, "")
+    assert error.startswith(f"xmleval: {message}")

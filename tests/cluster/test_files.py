@@ -1,6 +1,8 @@
 """Files cut into tasks by their headers, counted and merged: the bytes of one machine."""
 
+import itertools
 import os
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,11 +13,13 @@ import pytest
 
 from tests.cluster.data import DEPTH, N_ROWS
 from tests.cluster.executors import SerialExecutor, ShuffledExecutor
+from xmleval import Evaluator, Running, evaluate
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.evaluation import evaluate_on
 from xmleval.cluster.job import opened
 
 FILES: dict[str, Any] = {"y_true": "Y_*", "y_score": "m_*"}
+OTHER_ROWS = "{}: 200 rows do not match the 90 of Y_0.npz"
 
 
 @pytest.fixture
@@ -111,3 +115,107 @@ def test_processes_of_this_machine(
     assert run(f"{line} --workers 2") == run(line)
     np.save("m_3_indices.npy", np.full((50, DEPTH), 99))
     assert "m_3_indices.npy: row 0: label id 99" in refused(f"{line} --workers 2")
+
+
+class Interrupted(SerialExecutor):
+    """Runs some functions at once, and is interrupted by the next."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
+        if len(self.ran) == 3:
+            raise KeyboardInterrupt
+        return super().submit(function, *arguments, **named)
+
+
+def test_run_on_files_goes_on_from_its_exchange_only_if_asked(arrays: dict[str, Any]) -> None:
+    options: dict[str, Any] = {"metrics": ["p@1"], "row_groups": "groups.txt"}
+    expected = evaluate("Y_*", "m_*", **options).to_json()
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_on(Interrupted(), FILES, "exchange", False, options)
+    n_kept = len([*Path("exchange").rglob("*.npz")])
+    assert n_kept == 3
+    message = "contains parts of this run; resume the run, or remove them"
+    with pytest.raises(ValueError, match=message):
+        evaluate_on(SerialExecutor(), FILES, "exchange", False, options)
+    again = SerialExecutor()
+    assert evaluate_on(again, FILES, "exchange", True, options).to_json() == expected
+    whole = SerialExecutor()
+    assert evaluate_on(whole, FILES, "exchange", True, options).to_json() == expected
+    assert len({*whole.ran}) == len({*again.ran}) + n_kept
+    assert not [*Path("exchange").rglob("*.npz")]
+    # without an exchange, there is nothing to resume
+    assert evaluate_on(SerialExecutor(), FILES, None, True, options).to_json() == expected
+
+
+NEEDS_EXCHANGE = "running: {} is not for clusters; give exchange, the folder of the counts"
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "message"),
+    [
+        ({}, {"running": Running(checkpoint="kept")}, NEEDS_EXCHANGE.format("checkpoint")),
+        (
+            {},
+            {"running": Running(checkpoint="kept", resume=True)},
+            NEEDS_EXCHANGE.format("checkpoint"),
+        ),
+        ({}, {"running": Running(resume=True)}, NEEDS_EXCHANGE.format("resume")),
+        (
+            {},
+            {"running": Running(executor=SerialExecutor())},
+            NEEDS_EXCHANGE.format("executor"),
+        ),
+        ({"y_true": []}, {}, "y_true: no file is given"),
+        ({"y_true": None}, {}, "y_true: missing; expected the relevant labels of each row"),
+        ({"y_score": "pred_0.npz", "y_true": "Y_0.npz"}, {}, OTHER_ROWS.format("pred_0.npz")),
+        ({"y_pred": "Y_0.npz"}, {}, "Y_0.npz: 90 rows do not match the 200 of Y_*"),
+        ({}, {"sample_weight": [1.0] * 199}, "sample_weight: 199 rows do not match the 200 of Y_*"),
+        ({}, {"row_groups": ["a"] * 201}, "row_groups: 201 rows do not match the 200 of Y_*"),
+        ({}, {"running": Running(first_row=7)}, "first_row: is for shards that are merged; give"),
+    ],
+)
+def test_files_and_options_that_do_not_fit_are_refused_before_anything_runs(
+    arrays: dict[str, Any], files: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    executor = SerialExecutor()
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        evaluate_on(executor, FILES | files, None, False, {"metrics": "p@1"} | options)
+    assert not executor.arguments
+
+
+def test_files_with_names_are_refused_with_a_hint(arrays: dict[str, Any]) -> None:
+    Path("Y.run").write_text("q1 Q0 a 1 0.5 x\n")
+    Path("Y.qrels").write_text("q1 0 a 1\n")
+    files = {"y_true": "Y.qrels", "y_score": "Y.run"}
+    message = (
+        "Y.qrels: its rows or labels have names, which several processes cannot match; convert it "
+        "to .npz with `xmleval convert`"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        evaluate_on(SerialExecutor(), files, None, False, {"metrics": "p@1"})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"metrics": ["p@1", "auc.micro"]},
+        {"metrics": ["p@1"], "confidence": 0.9, "running": {"first_row": 5}},
+        {"metrics": ["p@1"], "per_row": True},
+    ],
+)
+def test_saved_states_of_executors_know_their_files(
+    arrays: dict[str, Any], options: dict[str, Any]
+) -> None:
+    """They merge with others as those of one process, and not with themselves."""
+    options = dict(options)
+    running = options.pop("running", {})
+    one = Running(save="one.state", **running)
+    several = Running(save="several.state", **running)
+    expected = evaluate("Y_*", "m_*", running=one, **options)
+    report = evaluate_on(ShuffledExecutor(), FILES, None, False, {"running": several, **options})
+    assert report.to_json() == expected.to_json()
+    states = [Evaluator.load(name) for name in ("one.state", "several.state")]
+    assert states[0].compute().to_json() == states[1].compute().to_json()
+    for first, second in itertools.product(states, states):
+        with pytest.raises(ValueError, match=r"counted already|counted before|same rows"):
+            first.merge(second)
+        assert first.n_rows == N_ROWS

@@ -12,7 +12,8 @@ import pytest
 
 from tests.commands import json_of
 from tests.damage import answer
-from xmleval import Evaluator
+from tests.own_measures import NOVELTY
+from xmleval import BlockRows, Evaluator, Measure
 
 DAY1 = ["a", "b", "c"]
 DAY2 = ["d", "b", "a"]
@@ -389,3 +390,173 @@ def test_measures_that_need_all_labels_are_not_merged_by_name(reason: str, name:
         count(DAY1, "first").merge(count(DAY2, "second"))
     same = count(DAY1, "first")
     assert same.merge(count(DAY1, "first")).n_rows == 6
+
+
+DIVERSE = "sets of labels are kept by the numbers of labels"
+BY_NUMBER = "its value of a row depends on the number of labels"
+GAPLESS = "it needs a score of every label"
+# reasons to refuse: labels in another order, further labels
+MERGED: dict[str, tuple[str, str]] = {
+    "p@1": ("", ""),
+    "ndcg@2": ("", ""),
+    "rprec": ("", ""),
+    "one_error": ("", ""),
+    "label_coverage@1": ("", ""),
+    "label_cardinality": ("", ""),
+    "f1.samples": ("", ""),
+    "subset_accuracy": ("", ""),
+    "jaccard.macro": ("", ""),
+    "accuracy.micro": ("", ""),
+    "auc.micro": ("", ""),
+    "auc.macro": ("", ""),
+    "ap.macro": ("", ""),
+    "peak_f1.micro": ("", ""),
+    "brier": ("", ""),
+    "margin.samples": ("", BY_NUMBER),
+    "lrap": ("", BY_NUMBER),
+    "ranking_loss": ("", BY_NUMBER),
+    "coverage": ("", BY_NUMBER),
+    "auc.samples": ("", BY_NUMBER),
+    "is_error": ("", BY_NUMBER),
+    "error_set_size": ("", BY_NUMBER),
+    "hamming_loss": ("", BY_NUMBER),
+    "label_density": ("", BY_NUMBER),
+    "margin.macro": ("", GAPLESS),
+    "label_diversity": (DIVERSE, DIVERSE),
+    "proportional_diversity": (DIVERSE, DIVERSE),
+}
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("metric", MERGED)
+def test_each_measure_merges_by_name_exactly_or_is_refused_with_the_reason(
+    metric: str, saved: bool, tmp_path: Path
+) -> None:
+    decided = ("f1.samples", "subset_accuracy", "jaccard.macro", "accuracy.micro", "hamming_loss")
+    options: dict[str, Any] = {"metrics": [metric]}
+    if metric in decided:
+        options["decision"] = "top1"
+    cells = np.array([[1, 0], [1, 0], [0, 1]])
+    scores = np.array([[0.9, 0.1], [0.25, 0.5], [0.2, 0.7]])
+
+    def counted(labels: list[str], first_row: int) -> Evaluator:
+        evaluator = Evaluator(labels=labels, **options)
+        evaluator.update(cells, scores, first_row=first_row)
+        if not saved:
+            return evaluator
+        path = tmp_path / "".join(labels)
+        evaluator.save(path)
+        return Evaluator.load(path)
+
+    for labels, reason in zip((["b", "a"], ["b", "c"]), MERGED[metric], strict=True):
+        first = counted(["a", "b"], 0)
+        second = counted(labels, 3)
+        if reason:
+            message = f"merge: {metric} cannot be merged by name of labels: {reason}; evaluate each"
+            with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+                first.merge(second)
+            assert first.settings["labels"] == ["a", "b"]
+            assert first.n_rows == 3
+            continue
+        names = sorted({"a", "b", *labels})
+        whole = Evaluator(labels=names, **options)
+        for columns in (["a", "b"], labels):
+            truth = [[columns[label] for label in np.flatnonzero(row)] for row in cells]
+            run = [dict(zip(columns, row, strict=True)) for row in scores.tolist()]
+            whole.update(truth, run)
+        merged = first.merge(second)
+        assert merged.n_labels == len(names)
+        assert dict(merged.compute()) == dict(whole.compute())
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"label_groups": {"a": "head", "b": "tail", "x": "tail"}}, "a group of labels"),
+        ({"per_label": True}, "values by label"),
+    ],
+)
+def test_predictions_of_labels_that_only_the_other_state_knows_are_refused(
+    options: dict[str, Any], what: str
+) -> None:
+    """Groups of labels and values by label would lack them."""
+    known = [{"a": 0.9, "b": 0.25}, {"a": 0.5}]
+    unknown = [{"x": 0.9, "a": 0.5}, {"a": 0.9}]
+    options = {"metrics": ["p@1", "f1.micro@1"], **options}
+
+    def counted(labels: list[str], run: list[dict[str, float]]) -> Evaluator:
+        evaluator = Evaluator(labels=labels, **options)
+        evaluator.update([["a"], ["b"] if "b" in labels else ["a"]], run)
+        return evaluator
+
+    message = (
+        f"merge: {what} cannot be merged by name of labels: a state predicted labels that it does "
+        "not know, but the other has 1 label more; evaluate each state with labels=, the names of "
+        "all"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        counted(["a", "b"], unknown).merge(counted(["x", "a"], unknown))
+    assert counted(["a", "b"], unknown).merge(counted(["a", "b"], known)).n_rows == 4
+    assert counted(["a", "b"], known).merge(counted(["x", "a"], unknown)).n_labels == 3
+
+
+@pytest.mark.parametrize("form", ["names", "scores"])
+@pytest.mark.parametrize("empty_first", [False, True])
+def test_rows_that_list_nothing_merge_by_name_with_lists_of_either_form(
+    empty_first: bool, form: str
+) -> None:
+    lists: list[Any] = [["b", "c"], ["c", "a"]]
+    metrics = ["p@1", "ndcg@2"]
+    if form == "scores":
+        lists = [{"b": 0.5, "c": 0.25}, {"c": 1.0, "a": 0.75}]
+        metrics = ["p@1", "brier@2"]
+
+    def counted(labels: list[str], truth: Any, rows: list[Any]) -> Evaluator:
+        evaluator = Evaluator(metrics, labels=labels)
+        evaluator.update(truth, rows)
+        return evaluator
+
+    empty = counted(["a", "b"], [["a"], ["b"]], [[], []])
+    more = counted(["d", "b"], [["d"]], [[]])
+    listed = counted(["c", "a", "b"], [["b"], ["a"]], lists)
+    whole = Evaluator(metrics, labels=["a", "b", "c", "d"])
+    whole.update([["a"], ["b"], ["d"], ["b"], ["a"]], [[], [], [], *lists])
+    first, *others = (empty, more, listed) if empty_first else (listed, empty, more)
+    for other in others:
+        first.merge(other)
+    merged = first
+    assert merged.n_labels == 4
+    assert dict(merged.compute()) == dict(whole.compute())
+
+
+def row_size(rows: BlockRows) -> Any:
+    return rows.n_relevant.astype(float)
+
+
+ROW_SIZE = Measure("row-size", rows=row_size, range=(0, np.inf))
+FORMULA = "row-size cannot be merged by name of labels: a formula of its own may depend on the"
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (ROW_SIZE, f"{FORMULA} numbers of labels; evaluate each state"),
+        (NOVELTY, "label_data= is for the labels of one state"),
+    ],
+)
+def test_own_measures_merge_by_name_only_if_labels_keep_their_numbers(
+    metric: Measure, message: str
+) -> None:
+    def counted(labels: list[str]) -> Evaluator:
+        options: dict[str, Any] = {"metrics": [metric], "k": 1}
+        if metric is NOVELTY:
+            options["label_data"] = {"popularity": np.linspace(0.2, 0.9, len(labels))}
+        evaluator = Evaluator(labels=labels, **options)
+        evaluator.update([[labels[0]]], [{labels[1]: 0.5}])
+        return evaluator
+
+    for others in (["b", "a"], ["a", "b", "c"]):
+        with pytest.raises(ValueError, match=f"^merge: {re.escape(message)}"):
+            counted(["a", "b"]).merge(counted(others))
+    merged = counted(["a", "b"]).merge(counted(["a", "b"]))
+    assert dict(merged.compute()) == dict(counted(["a", "b"]).compute())

@@ -1,5 +1,6 @@
 """Notes on inputs that seem to be others: ids from 1, the truth as training, probabilities."""
 
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -136,13 +137,22 @@ def test_other_training_labels_are_not_noted() -> None:
     other = FROM_0.copy()
     other.indices[:2] = 0, 1  # of a row
     assert (other != FROM_0).nnz > 0
+    reordered = FROM_0[::-1].tocsr()
+    np.save("Y0.npy", dense)
+    np.save("reversed.npy", dense[::-1])  # of the same size
     for truth, train in (
         (FROM_0, TRAIN),
         (FROM_0, FROM_1),
         (FROM_0, other),
+        (FROM_0, reordered),
+        (FROM_0, dense),
         (dense, 1 - dense),
         (dense, dense.astype(bool)),
+        (dense, dense[::-1].copy()),
+        (dense, dense.astype(np.int8)),
         ("Y0.npz", "T.npz"),
+        ("Y0.npy", "reversed.npy"),
+        (FROM_0, "Y0.npz"),
     ):
         report = evaluate(truth, LISTED, metrics="psp@1", y_train=train)
         assert not notes_starting("y_train= has", report)
@@ -186,3 +196,63 @@ def test_files_of_training_are_read_for_the_note_only_where_all_sizes_are_those_
     )
     assert len(paths) == n_read
     assert (SAME in report.notes) == bool(n_read)
+
+
+LIST = np.array([[0, 1], [1, 2], [2, 0]])
+LIST_TURNED = "it looks transposed: rows are instances, columns ranks; give the .T of its arrays"
+TRUTH_TURNED = "y_true looks transposed: rows are instances, columns labels; give its .T"
+
+
+@pytest.mark.parametrize(
+    ("shape", "arguments", "message"),
+    [
+        ((3, 5), {"y_score": (LIST[:2], None)}, "y_score: 2 rows do not match the 3 of y_true"),
+        ((3, 5), {"y_score": (LIST[:1], None)}, "y_score: 1 row does not match the 3 of y_true"),
+        (
+            (3, 5),
+            {"y_score": (LIST.T, None)},
+            f"y_score: 2 rows do not match the 3 of y_true; {LIST_TURNED}",
+        ),
+        (
+            (3, 5),
+            {"y_score": (LIST.T, 1 - 0.25 * LIST.T)},
+            f"y_score: 2 rows do not match the 3 of y_true; {LIST_TURNED}",
+        ),
+        (
+            (2, 3),
+            {"y_score": LIST.tolist()},
+            f"y_score: 3 rows do not match the 2 of y_true; {LIST_TURNED}",
+        ),
+        (
+            (5, 3),
+            {"y_score": (LIST, None)},
+            f"y_score: 3 rows do not match the 5 of y_true; {TRUTH_TURNED}",
+        ),
+        (
+            (3, 4),
+            {"y_score": np.ones((4, 4))},
+            f"y_score: 4 rows do not match the 3 of y_true; {TRUTH_TURNED}",
+        ),
+        (
+            (3, 4),
+            {"y_score": np.ones((4, 3))},
+            "y_score: shape (4, 3) is the transpose of (3, 4); rows are instances: give y_score.T",
+        ),
+        (
+            (3, 4),
+            {"y_pred": np.ones((4, 4)), "metrics": "sets"},
+            f"y_pred: 4 rows do not match the 3 of y_true; {TRUTH_TURNED}",
+        ),
+    ],
+)
+def test_transposed_inputs_are_refused_with_the_one_to_turn(
+    shape: tuple[int, int], arguments: dict[str, Any], message: str
+) -> None:
+    options = {"metrics": "p@1", **arguments}
+    truth = np.eye(*shape)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        evaluate(truth, **options)
+    evaluator = xmleval.Evaluator(options.pop("metrics"), n_labels=shape[1])
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        evaluator.update(truth, **options)
+    assert evaluator.n_rows == 0

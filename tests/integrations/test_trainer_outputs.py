@@ -1,5 +1,6 @@
 """Outputs of a Trainer as NumPy arrays, with other outputs of the model and with padding."""
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -83,3 +84,101 @@ def test_compute_metrics_takes_padded_ids_of_two_labels(order: list[int]) -> Non
 def test_compute_metrics_refuses_other_ids_and_several_arrays(label_ids: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         answer(LOGITS[:1], label_ids)
+
+
+class Scores:
+    """An array that selects its best scores as tensors do."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+        self.shape = values.shape
+
+    def topk(self, k: int, dim: int, largest: bool) -> tuple[Any, Any]:
+        """Return the scores and the labels of the first k of each row."""
+        assert dim == 1
+        order = np.argsort(-self.values if largest else self.values, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(self.values, order, 1), order
+
+
+@pytest.mark.parametrize(
+    ("metrics", "options", "width"),
+    [
+        (["p@1"], {}, 1),
+        (["p@1", "ndcg@4"], {}, 4),
+        (["p"], {"k": [2, 3]}, 3),
+        (["p@9"], {}, L),
+        (["f1.micro"], {"decision": "top2"}, 2),
+        (["p@2", "f1.micro@3"], {}, 3),
+        (["p@1"], {"higher_is_better": False}, 1),
+        (["r@2", "ece@3"], {"conventions": "link=sigmoid"}, 3),
+        (["p@1", "lrap"], {}, None),
+        (["mrr@all"], {}, None),
+        (["auc.micro"], {}, None),
+        (["p@1"], {"conventions": "ties=expected"}, None),
+        (["f1.micro"], {"decision": "threshold0.5"}, None),
+    ],
+)
+@pytest.mark.parametrize("further", [(), (HIDDEN,)])
+def test_preprocess_keeps_as_many_labels_as_the_measures_read(
+    metrics: list[str], options: dict[str, Any], width: int | None, further: tuple[Any, ...]
+) -> None:
+    trainer = TrainerMetrics(metrics, n_labels=L, **options)
+    expected = evaluate(TRUTH, LOGITS, metrics=metrics, **options).flat()
+    logits: Any = Scores(LOGITS)
+    kept: Any = trainer.preprocess_logits_for_metrics((logits, *further) if further else logits)
+    if width is None:
+        assert kept is logits
+        kept = LOGITS
+    else:
+        labels, scores = kept
+        assert labels.shape == scores.shape == (M, width)
+        np.testing.assert_array_equal(scores, np.take_along_axis(LOGITS, labels, 1))
+    prediction: Any = SimpleNamespace(predictions=kept, label_ids=TRUTH)
+    assert trainer.compute_metrics(prediction) == expected
+
+
+def test_unlisted_score_of_conventions_has_no_effect_as_every_label_has_a_logit() -> None:
+    for text in ("unlisted=0", "unlisted=5"):
+        trainer = TrainerMetrics(["p@1"], n_labels=L, conventions=text)
+        labels, _ = trainer.preprocess_logits_for_metrics(Scores(LOGITS))
+        assert labels.shape == (M, 1)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 7), (6,), (2, L, 1)])
+def test_preprocess_refuses_logits_of_another_shape(shape: tuple[int, ...]) -> None:
+    trainer = TrainerMetrics(["p@1"], n_labels=L)
+    logits: Any = Scores(np.zeros(shape))
+    message = f"logits: shape {shape} is not (m, {L}) for n_labels={L}"
+    for value in (logits, (logits, HIDDEN), [logits]):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            trainer.preprocess_logits_for_metrics(value)
+
+
+def test_batches_count_once_until_the_last_and_a_new_evaluation_begins() -> None:
+    trainer = TrainerMetrics(["p@1", "lrap"], n_labels=L)
+
+    def batch(rows: slice) -> Any:
+        return SimpleNamespace(predictions=LOGITS[rows], label_ids=TRUTH[rows])
+
+    for _ in range(2):
+        assert trainer.compute_metrics(batch(slice(0, 9)), compute_result=False) == {}
+        assert trainer.compute_metrics(batch(slice(9, M)), compute_result=True) == EXPECTED
+        assert trainer.report is not None
+        assert trainer.report.n_rows == M
+    trainer.compute_metrics(batch(slice(0, 9)), compute_result=False)  # interrupted
+    assert trainer.compute_metrics(batch(slice(0, M))) == EXPECTED
+    trainer.compute_metrics(batch(slice(0, 9)), compute_result=False)
+    trainer.reset()
+    assert trainer.compute_metrics(batch(slice(0, M)), compute_result=True) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("label_ids", "message"),
+    [
+        (TRUTH[:, :3] / 2, f"label_ids: float64 of shape ({M}, 3); expected 0/1 of shape (m, {L})"),
+        (TRUTH[:, 0], f"label_ids: int64 of shape ({M},); expected 0/1 of shape (m, {L}), or ids"),
+    ],
+)
+def test_compute_metrics_refuses_labels_that_are_no_ids(label_ids: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        answer(LOGITS, label_ids)

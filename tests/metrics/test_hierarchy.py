@@ -63,6 +63,38 @@ def test_hierarchy_with_a_label_above_all_others_is_noted() -> None:
     assert any("hierarchy= has 'pet' above all labels" in note for note in report.notes)
 
 
+@pytest.mark.parametrize(
+    ("edges", "note"),
+    [
+        ([("a", "x"), ("b", "y")], None),
+        (
+            [("A", "x"), ("B", "x")],
+            "lacks 2 of 2 labels, such as 'a', but has 3 other nodes, such as 'A'; compare their "
+            "names",
+        ),
+        (
+            [("a", "x")],
+            "lacks 1 of 2 labels, such as 'b', but has 1 other node, such as 'x'; compare their "
+            "names",
+        ),
+        (
+            [("a", "x"), ("b", "x")],
+            "has 'x' above all labels, so it counts in every set that is not empty; leave out "
+            "edges to it, as is usual for a root",
+        ),
+    ],
+)
+def test_hierarchy_that_may_have_other_names_than_labels_is_noted(
+    edges: list[tuple[str, str]], note: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text("".join(f"{child},{parent}\n" for child, parent in edges))
+    run = [{"a": 0.5}, {"b": 0.25, "a": 0.125}]
+    for hierarchy in (edges, path):
+        report = evaluate([["a"], ["b"]], run, metrics="h_f1.micro@1", hierarchy=hierarchy)
+        assert report.notes == ([] if note is None else [f"hierarchy= {note}"])
+
+
 REFUSED: list[tuple[Any, str | None, str]] = [  # edges, names of labels, message
     ([(0, 1), (1, 2), (2, 0), (3, 0)], None, "a cycle: 0 -> 1 -> 2 -> 0, each a child of the next"),
     ([(0, 1), (1, 6)], None, "edge 1: 6 is not one of 0..5; leave out edges to nodes"),

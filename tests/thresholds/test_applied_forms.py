@@ -1,5 +1,6 @@
 """Rules and calibrators return the form of their input, with the same values in every form."""
 
+import json
 import warnings
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -141,6 +142,58 @@ def test_apply_takes_files_as_dicts_of_their_names(form: str) -> None:
     expected = rule.apply(SCORES)
     assert sets.keys() == expected.keys()
     assert all({*sets[key]} == {*expected[key]} for key in expected)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("form", ["dense", "sparse", "list", "list in one file", "shards"])
+def test_apply_takes_files_by_number_as_their_arrays(form: str) -> None:
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(3)
+    truth = (rng.random((6, 4)) < 0.5).astype(int)
+    dense = np.round(rng.random((6, 4)), 2)
+    matrix = sp.csr_array(np.where(rng.random((6, 4)) < 0.7, dense, 0))
+    labels = np.argsort(-dense, axis=1)[:, :3]
+    labels[2, 2] = -1
+    listed = labels, np.take_along_axis(dense, labels, 1)
+    value: Any = listed
+    path = "s"
+    if form == "dense":
+        value = dense
+        path = "s.npy"
+        np.save(path, dense)
+    elif form == "sparse":
+        value = matrix
+        path = "s.npz"
+        sp.save_npz(path, matrix)
+    elif form == "shards":
+        value = matrix
+        Path("s").mkdir()
+        sp.save_npz("s/0.npz", matrix[:1])
+        sp.save_npz("s/1.npz", matrix[1:])
+    elif form == "list":
+        path = "s_indices.npy"
+        np.save(path, labels)
+        np.save("s_scores.npy", listed[1])
+    else:
+        path = "s.npz"
+        np.savez(path, indices=labels, scores=listed[1])
+    rule = fit(truth, dense, "f1.macro", rule="label")
+    calibrator = calibrate.fit(truth, dense)
+    expected = rule.apply(value)
+    assert expected.nnz
+    assert (rule.apply(path) != expected).nnz == 0
+    applied = calibrator.apply(Path(path))
+    mapped = calibrator.apply(value)
+    if form in ("dense", "sparse", "shards"):
+        assert type(applied) is type(mapped)
+        np.testing.assert_array_equal(
+            sp.csr_array(applied).toarray(), sp.csr_array(mapped).toarray()
+        )
+        return
+    is_filled = labels >= 0
+    np.testing.assert_array_equal(applied[0], labels)
+    np.testing.assert_array_equal(applied[1][is_filled], mapped[1][is_filled])
 
 
 def test_apply_keeps_named_matrices() -> None:
@@ -285,3 +338,108 @@ def test_apply_leaves_out_lines_of_a_frame_whose_label_is_empty() -> None:
     expected = calibrator.apply(np.array([[0.875, 0.75, 0.75, 0.125]]))[0]
     expected[1] = np.nan
     np.testing.assert_array_equal(calibrator.apply(frame)["score"], expected)
+
+
+KEYS = ["q1", "q2", "q3"]
+LABELS_OF = [["red", "green"], [], ["blue", "red"]]
+SCORES_OF = [[0.75, 0.5], [], [0.5, 0.625]]
+
+
+def frame_forms() -> dict[str, Any]:
+    """Return the same scores in columns of frames and series."""
+    pd: Any = pytest.importorskip("pandas")
+    pairs = [[*zip(*row, strict=True)] for row in zip(LABELS_OF, SCORES_OF, strict=True)]
+    hits = [[{"label": name, "score": score} for name, score in row] for row in pairs]
+    labels = pd.Series(LABELS_OF, index=KEYS)
+    scores = pd.Series(SCORES_OF, index=KEYS)
+    return {
+        "two columns": pd.DataFrame({"id": KEYS, "labels": LABELS_OF, "scores": SCORES_OF}),
+        "pairs": pd.DataFrame({"id": KEYS, "labels": pairs}),
+        "dicts": pd.DataFrame({"id": KEYS, "labels": [*map(dict, pairs)]}),
+        "hits": pd.DataFrame({"id": KEYS, "hits": hits}),
+        "pair of series": (labels, scores),
+        "dict of series": {"indices": labels, "scores": scores},
+        "series of dicts": pd.Series([*map(dict, pairs)], index=KEYS),
+    }
+
+
+def lists_of(value: Any) -> list[list[tuple[str, float]]]:
+    """Return labels and scores of each row of a form."""
+    if isinstance(value, dict):
+        value = (value["indices"], value["scores"])
+    if isinstance(value, tuple):
+        return [[*zip(*row, strict=True)] for row in zip(*value, strict=True)]
+    if hasattr(value, "columns"):
+        if "scores" in value:
+            return lists_of((value["labels"], value["scores"]))
+        value = value["hits" if "hits" in value else "labels"]
+    rows: list[Any] = [[*row.items()] if isinstance(row, dict) else row for row in value]
+    if any(isinstance(row[0], dict) for row in rows if row):
+        rows = [[(hit["label"], hit["score"]) for hit in row] for row in rows]
+    return rows
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "two columns",
+        "pairs",
+        "dicts",
+        "hits",
+        "pair of series",
+        "dict of series",
+        "series of dicts",
+    ],
+)
+def test_calibrator_apply_keeps_the_order_and_the_columns_of_lists(form: str) -> None:
+    value = frame_forms()[form]
+    before = lists_of(value)
+    calibrator = calibrate.fit(TRUTH, SCORES, "platt")
+    applied = calibrator.apply(value)
+    flat = [score for row in SCORES_OF for score in row]
+    mapped = dict(zip(flat, calibrator.apply(np.array([flat]))[0].tolist(), strict=True))
+    expected = [[(name, mapped[score]) for name, score in row] for row in before]
+    assert lists_of(applied) == expected
+    assert lists_of(value) == before
+    assert type(applied) is type(value)
+    if hasattr(value, "columns"):
+        assert [*applied.columns] == [*value.columns]
+        assert [*applied["id"]] == KEYS
+
+
+def test_apply_keeps_columns_of_frames_in_their_order() -> None:
+    pd: Any = pytest.importorskip("pandas")
+    calibrator = calibrate.fit(TRUTH, SCORES, "platt")
+    cells = np.array([[0.5, 0.0, 0.25], [0.0, 0.75, 0.0]])
+    mapped = calibrator.apply(cells)
+    for columns in (["green", "blue", "red"], [2, 0, 1]):
+        frame = pd.DataFrame(cells, columns=columns, index=["q1", "q2"])
+        applied = calibrator.apply(frame)
+        assert [*applied.columns] == columns
+        assert [*applied.index] == ["q1", "q2"]
+        np.testing.assert_array_equal(applied.to_numpy(), mapped)
+    sparse = pd.DataFrame(
+        {name: pd.arrays.SparseArray(cells[:, n]) for n, name in enumerate("abc")}
+    )
+    applied = calibrator.apply(sparse)
+    assert [*applied.columns] == [*"abc"]
+    values = np.asarray(applied, dtype=float)
+    stored = cells != 0
+    np.testing.assert_array_equal(values[stored], mapped[stored])
+
+
+@pytest.mark.usefixtures("folder")
+def test_apply_takes_lines_without_keys_as_a_list() -> None:
+    lines = [{"labels": [*row], "scores": [*row.values()]} for row in SCORES.values()]
+    Path("lines.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    rule = fit(TRUTH, SCORES, "f1.micro")
+    calibrator = calibrate.fit(TRUTH, SCORES, "platt")
+    listed = [*SCORES.values()]
+    assert (
+        calibrator.apply("lines.jsonl")
+        == calibrator.apply(listed)
+        == [*map_rows(calibrator).values()]
+    )
+    sets = rule.apply("lines.jsonl")
+    assert [{*row} for row in sets] == [{*row} for row in rule.apply(listed)]
+    assert [{*row} for row in sets] == [{*row} for row in rule.apply(SCORES).values()]

@@ -180,3 +180,67 @@ def test_given_rules_check_the_number_and_the_names_of_labels() -> None:
             Rule.given(*arguments)
     with pytest.raises(ValueError, match=r"^labels: 2 names; expected 3"):
         Rule.given("threshold0.3", 3, labels=["a", "b"])
+
+
+def write_data(folder: Path, named: bool) -> list[Path]:
+    """Write a truth and scores, by name or by number; return their files."""
+    truth, scores = sample()
+    if not named:
+        np.save(folder / "y.npy", truth.astype(int))
+        np.save(folder / "s.npy", scores)
+        return [folder / "y.npy", folder / "s.npy"]
+    for name, cells in (("y", truth.astype(int)), ("s", scores)):
+        pd.DataFrame(cells, columns=NAMES).to_csv(folder / f"{name}.csv", index_label="id")
+    return [folder / "y.csv", folder / "s.csv"]
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [2, 0, 5, 1, 4, 3]])
+@pytest.mark.parametrize("header", ["", "label,threshold\n"])
+def test_thresholds_in_files_are_those_of_their_labels_in_any_order(
+    header: str, order: list[int], named: bool, tmp_path: Path
+) -> None:
+    truth, scores = sample()
+    finite = np.where(np.isinf(THRESHOLDS), 0.4, THRESHOLDS)
+    expected = evaluate(truth, y_pred=scores > finite, metrics="sets")
+    keys = NAMES if named else [*map(str, range(len(NAMES)))]
+    lines = [f"{keys[label]},{finite[label]}\n" for label in order]
+    path = tmp_path / "thresholds.csv"
+    path.write_text(header + "".join(lines))
+    files = write_data(tmp_path, named)
+    assert dict(evaluate(*files, metrics="sets", decision=path)) == dict(expected)
+    shifted = evaluate(truth, y_pred=scores > finite[::-1], metrics="sets")
+    assert dict(shifted) != dict(expected)
+
+
+@pytest.mark.parametrize(
+    ("lines", "named", "message"),
+    [
+        (["0,x", *"12345"], False, "thresholds.csv: line 2: "),
+        (["0,0.5", "1,x"], False, "thresholds.csv: the threshold of label 1, 'x', is not a number"),
+        (["0.5", "x"], False, "thresholds.csv: the threshold of label 1, 'x', is not a number"),
+        (
+            ["0.5", "0.25"],
+            False,
+            "thresholds.csv: thresholds of shape (2,); expected one for each of 6 labels",
+        ),
+        (["0,0.5", "6,0.5"], False, "thresholds.csv: line 2: label '6' is not in 0..5"),
+        (["0,0.5", "0,0.5"], False, "thresholds.csv: line 2: a second threshold for label '0'"),
+        (["a,0.5", "b,x"], True, "thresholds.csv: the threshold of label 'b', 'x', is not"),
+        (["a,0.5"], True, "thresholds.csv: no value for 'b', which"),
+        (["a,0.5", "a,0.5"], True, "thresholds.csv: line 2: a second threshold for label 'a'"),
+        (
+            ["0.5"] * 6,
+            True,
+            "thresholds.csv: labels have names; expected label, tab or comma, threshold on a line",
+        ),
+    ],
+)
+def test_files_of_thresholds_are_refused_with_the_label(
+    lines: list[str], named: bool, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("thresholds.csv").write_text("\n".join(lines) + "\n")
+    files = write_data(tmp_path, named)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        evaluate(*files, metrics="sets", decision="thresholds.csv")
