@@ -286,7 +286,7 @@ def test_states_of_files_with_names_merge_by_name(folder: Path) -> None:
 
 
 BY_LABEL = ("precision", "recall", "f1", "jaccard", "accuracy", "specificity", "mcc", "gmean")
-MERGED = [
+BY_LABEL_AND_POOLED = [
     *(f"{name}.{average}" for name in BY_LABEL for average in ("micro", "macro", "weighted")),
     *(f"{name}.{average}" for name in ("auc", "ap") for average in ("micro", "macro", "weighted")),
     *(
@@ -315,7 +315,11 @@ def test_measures_of_states_with_other_labels_are_those_of_all_rows(
 ) -> None:
     def count(labels: list[str], *days: str) -> Evaluator:
         evaluator = Evaluator(
-            MERGED, labels=labels, decision="threshold0.45", per_label=True, confidence=0.9
+            BY_LABEL_AND_POOLED,
+            labels=labels,
+            decision="threshold0.45",
+            per_label=True,
+            confidence=0.9,
         )
         for day in days:
             options: dict[str, Any] = {"first_row": 0 if day == "first" else 3}
@@ -396,7 +400,7 @@ DIVERSE = "sets of labels are kept by the numbers of labels"
 BY_NUMBER = "its value of a row depends on the number of labels"
 GAPLESS = "it needs a score of every label"
 # reasons to refuse: labels in another order, further labels
-MERGED: dict[str, tuple[str, str]] = {
+MERGED_MEASURES: dict[str, tuple[str, str]] = {
     "p@1": ("", ""),
     "ndcg@2": ("", ""),
     "rprec": ("", ""),
@@ -428,7 +432,7 @@ MERGED: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("saved", [False, True])
-@pytest.mark.parametrize("metric", MERGED)
+@pytest.mark.parametrize("metric", MERGED_MEASURES)
 def test_each_measure_merges_by_name_exactly_or_is_refused_with_the_reason(
     metric: str, saved: bool, tmp_path: Path
 ) -> None:
@@ -448,7 +452,7 @@ def test_each_measure_merges_by_name_exactly_or_is_refused_with_the_reason(
         evaluator.save(path)
         return Evaluator.load(path)
 
-    for labels, reason in zip((["b", "a"], ["b", "c"]), MERGED[metric], strict=True):
+    for labels, reason in zip((["b", "a"], ["b", "c"]), MERGED_MEASURES[metric], strict=True):
         first = counted(["a", "b"], 0)
         second = counted(labels, 3)
         if reason:
