@@ -310,6 +310,7 @@ def test_write_warns_of_labels_that_a_format_loses(tmp_path: Path) -> None:
         write(path, truth, "truth")
     assert len(caught) == 1
     assert str(caught[0].message).startswith(f"{path}: ")
+    assert str(caught[0].message).endswith("; give labels=, the names of all")
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -313,9 +313,10 @@ def test_one_report_a_day_is_one_model_whatever_its_name() -> None:
     result = trend(days, "p@1")
     assert result.models == [""]
     (note,) = result.notes
-    start, _, names = note.partition(": ")
-    assert start == "each day has one report, and all are shown as one model"
-    assert {*names.split(", ")} == {"a", "b"}
+    start = "each day has one report, and all are shown as one model"
+    assert note == f"{start}: a, b"
+    with_nameless = trend({"sun": report_of(3), **days}, "p@1")
+    assert with_nameless.notes == [note]
     expected = trend({day: report_of(n) for n, day in enumerate(days, 1)}, "p@1")
     assert str(result) == f"{expected}\nnote: {note}"
     same = trend({"mon": {"a": report_of(1)}, "tue": {"a": report_of(2)}}, "p@1")

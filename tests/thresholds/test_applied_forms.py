@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from tests.input.forms import ARRAYS, LISTED, NAMED, Rows, write_rows
 from xmleval import calibrate, evaluate, write
 from xmleval.io import Named
-from xmleval.thresholds import fit
+from xmleval.thresholds import Rule, fit
 
 TRUTH: Rows = {
     "q1": {"red": 1, "green": 1},
@@ -443,3 +444,14 @@ def test_apply_takes_lines_without_keys_as_a_list() -> None:
     sets = rule.apply("lines.jsonl")
     assert [{*row} for row in sets] == [{*row} for row in rule.apply(listed)]
     assert [{*row} for row in sets] == [{*row} for row in rule.apply(SCORES).values()]
+
+
+@pytest.mark.usefixtures("folder")
+def test_apply_takes_texts_of_scores_by_number() -> None:
+    Path("S.txt").write_text("3 3\n0:0.5 1:0.25\n\n2:1\n")
+    scores = csr_array([[0.5, 0.25, 0], [0, 0, 0], [0, 0, 1.0]])
+    rule = Rule.given("top1", 3)
+    assert rule.apply("S.txt").toarray().tolist() == rule.apply(scores).toarray().tolist()
+    calibrator = calibrate.fit(scores.toarray() > 0.3, scores, "platt")
+    applied = calibrator.apply("S.txt").toarray()
+    assert applied.tolist() == calibrator.apply(scores).toarray().tolist()

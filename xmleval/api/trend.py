@@ -113,13 +113,12 @@ def _results_by_day(results: object) -> dict[str, Any]:
 def _with_models_matched(days: Mapping[str, Reports]) -> tuple[Mapping[str, Reports], list[str]]:
     """Return reports with one name for a model on all days, and notes."""
     if all(len(reports) == 1 for reports in days.values()):
-        names = {name for reports in days.values() for name in reports}
+        names = [*dict.fromkeys(name for reports in days.values() for name in reports)]
         alone = {day: {"": report} for day, (report,) in _values_of(days)}
         notes = []
         if len(names) > 1:
-            notes = [
-                f"each day has one report, and all are shown as one model: {shown_names(names)}"
-            ]
+            named = shown_names([name for name in names if name])
+            notes = [f"each day has one report, and all are shown as one model: {named}"]
         return alone, notes
     nameless = [day for day, reports in days.items() if "" in reports]
     if nameless:

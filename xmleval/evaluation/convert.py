@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.errors import InputError, counted
+from xmleval.base.budget import PIECE_BYTES
+from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.evaluation.batch import BatchLocation
 from xmleval.evaluation.inputs import open_input
 from xmleval.evaluation.match_files import (
@@ -89,7 +89,7 @@ def _named_rows(data: Opened, *remarks: str) -> tuple[Rows, list[str]]:
         rows = read_scores_alone(data, None)
         return rows, notes_of(data.name, rows.origin, *remarks)
     pieces, match, has_grades = read_truth(data, None)
-    rows = stack_rows(pieces.read(sys.maxsize))
+    rows = stack_rows(pieces.read(PIECE_BYTES))
     if has_grades:
         remarks = (*remarks, "grades are written as relevant or not")
     notes = notes_of(data.name, match.origin, *remarks)
@@ -271,8 +271,8 @@ class _LostLabels:
         if not self._is_truth or n_lost < 1:
             return []
         text = counted(n_lost, "labels without rows are", "label without rows is")
-        hint = "but averages over labels count them; give --labels, the names of all"
-        return [f"{target}: {text} not in it, {hint}"]
+        hint = f"{target}: {text} not in it, but averages over labels count them; give "
+        return [Message(hint, Keyword("labels"), ", the names of all")]
 
 
 def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:

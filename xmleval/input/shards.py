@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from xmleval.base.budget import memory_limit
+from xmleval.base.budget import PIECE_BYTES, memory_limit
 from xmleval.base.errors import InputError, Keyword, Message, ScanField, shown
 from xmleval.base.numerals import whole_number
 from xmleval.files.input import InputFile, version_of
@@ -362,7 +361,7 @@ def read_sets(path: FilePath) -> Any:
         batches = partial(read_rows, label_sets.paths, "truth")
         return read_named(label_sets.name, batches, "truth", label_sets.label_columns)
     pieces = label_sets.pieces()
-    rows = stack_rows(pieces.read(sys.maxsize))
+    rows = stack_rows(pieces.read(PIECE_BYTES))
     if isinstance(rows, np.ndarray):
         return rows
     return rows_as_csr(rows, pieces.n_labels or pieces.least_labels)

@@ -108,7 +108,7 @@ def _match_names(
         names = [*map(str, rule.label_names or ())]
     rows = read_scores_alone(source, names, labels or saved)
     n_unknown = len({*names}.difference(rule.label_names or names))
-    if n_unknown:
+    if n_unknown and rule.by_name:
         warnings.warn(Note(str(saved), "labels unknown in fitting", n_unknown), stacklevel=5)
     numbered = rows._replace(keys=None, match=None)  # names order equal scores
     numbered_rule = replace(rule.for_labels(names), label_names=None)

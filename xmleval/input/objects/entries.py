@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints
+from xmleval.base.budget import PIECE_BYTES
 from xmleval.base.errors import InputError
 from xmleval.input.columns import HIT_LABELS, ChosenColumns, TableColumns
 from xmleval.input.match import Match, as_scores
@@ -57,7 +57,7 @@ def read_predictions(value: str | os.PathLike[str]) -> Any:
 
     (opened,) = with_fields(True, find_scan("y_score", value))
     if not opened.named:
-        rows = stack_rows(opened.pieces().read(sys.maxsize))
+        rows = stack_rows(opened.pieces().read(PIECE_BYTES))
         if isinstance(rows, np.ndarray):
             return rows
         if rows.best_first:
