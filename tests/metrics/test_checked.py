@@ -67,7 +67,7 @@ def test_measure_obeys_the_laws_that_packages_check(name: str) -> None:
         (FMAX, "cafa-fmax", r"; hierarchy \[\([0-9]+, [0-9]+\).*\]"),
         ("p@2", "p@2", ""),
     ],
-    ids=str,
+    ids=["label_data", "row_data", "hierarchy", "none"],
 )
 def test_broken_law_is_shown_with_the_data_that_the_measure_reads(
     measure: Measure | str, name: str, data: str
