@@ -104,6 +104,19 @@ def test_batches_and_merges_of_queries_give_one_report() -> None:
     assert dict(first.compute()) == expected
 
 
+def test_batches_and_merges_of_sizes_give_one_report() -> None:
+    expected = evaluate(from_groups(GRADES, SIZES), from_groups(SCORES, SIZES), metrics=METRICS)
+    names = [*map(str, range(max(SIZES)))]
+    whole = Evaluator(METRICS, labels=names)
+    parts = [Evaluator(METRICS, labels=names) for _ in range(2)]
+    for part, (start, stop, sizes) in zip(parts, ((0, 4, [3, 1]), (4, 10, [4, 2])), strict=True):
+        truth = from_groups(GRADES[start:stop], sizes)
+        run = from_groups(SCORES[start:stop], sizes)
+        whole.update(truth, run)
+        part.update(truth, run)
+    assert dict(whole.compute()) == dict(parts[0].merge(parts[1]).compute()) == dict(expected)
+
+
 ONE_OF = "sizes: expected one of sizes and qid, the queries of the values"
 
 

@@ -301,6 +301,11 @@ class Match:
         return self._number_keys(progress, keys)
 
     @property
+    def numbers_rows(self) -> bool:
+        """Whether the rows of the truth have no names, as groups that are given by their sizes."""
+        return _numbers_rows(self.counter)
+
+    @property
     def counter(self) -> LabelCounter | None:
         """What numbered the labels of the truth, None if these have names or ids."""
         return None if self.origin is None else self.origin.counter
@@ -308,7 +313,7 @@ class Match:
     def _refuse_rows_without_names(self, progress: MatchProgress, keys: list[Any] | None) -> None:
         """Refuse groups given by their sizes on one side, where rows have names on the other."""
         numbers_rows = _numbers_rows(progress.counter)
-        true_numbers_rows = _numbers_rows(self.counter)
+        true_numbers_rows = self.numbers_rows
         if numbers_rows == true_numbers_rows:
             return
         names = self.keys if numbers_rows else keys

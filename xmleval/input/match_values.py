@@ -359,7 +359,7 @@ class _ValueMatch:
             label_names=label_names,
             closed=match.number is None or match.closed,
             row_names=match.keys,
-            by_key=match.by == BY_KEY,
+            by_key=match.by == BY_KEY and not match.numbers_rows,
             unknown=match.unknown_names,
             has_unread_grades=self._has_unread_grades(),
             n_unmatched_pairs=match.n_unmatched_pairs,
