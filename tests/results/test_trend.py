@@ -309,7 +309,7 @@ def test_models_that_some_days_lack_are_noted_and_left_empty() -> None:
 
 
 def test_one_report_a_day_is_one_model_whatever_its_name() -> None:
-    days = {"mon": Comparison({"a": report_of(1)}), "tue": {"b": report_of(2)}}
+    days: dict[str, Any] = {"mon": Comparison({"a": report_of(1)}), "tue": {"b": report_of(2)}}
     result = trend(days, "p@1")
     assert result.models == [""]
     (note,) = result.notes
