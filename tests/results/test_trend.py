@@ -315,8 +315,9 @@ def test_one_report_a_day_is_one_model_whatever_its_name() -> None:
     (note,) = result.notes
     start = "each day has one report, and all are shown as one model"
     assert note == f"{start}: a, b"
-    with_nameless = trend({"sun": report_of(3), **days}, "p@1")
-    assert with_nameless.notes == [note]
+    with_nameless: dict[str, Any] = {"sun": report_of(3)}
+    with_nameless |= days
+    assert trend(with_nameless, "p@1").notes == [note]
     expected = trend({day: report_of(n) for n, day in enumerate(days, 1)}, "p@1")
     assert str(result) == f"{expected}\nnote: {note}"
     same = trend({"mon": {"a": report_of(1)}, "tue": {"a": report_of(2)}}, "p@1")
