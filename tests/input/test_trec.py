@@ -135,6 +135,9 @@ def test_write_run_is_best_first_and_keeps_the_file_when_it_fails() -> None:
         ({"row_names": ["a", "", "d"]}, "row_names: '' is not one word, which TREC files need"),
         ({"label_names": ["x", "y", "z\t"]}, r"label_names: 'z\\t' is not one word"),
         ({"row_names": ["a", "b"]}, "row_names has 2 names; row 2 has none"),
+        ({"row_names": ["a"]}, "row_names has 1 name; row 1 has none"),
+        ({"row_names": ["a", "b", "a"]}, "row_names: 'a' is given twice; give each its own name"),
+        ({"label_names": ["x", "x", "z"]}, "label_names: 'x' is given twice"),
         ({"label_names": ["x", "y"]}, "label_names has 2 names; label 2 has none"),
     ],
 )

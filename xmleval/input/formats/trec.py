@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import InputError, shown
+from xmleval.base.errors import InputError, counted, shown
 from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
 from xmleval.input.fields import FieldPlaces, LineFields, in_blocks, read_in_order
@@ -219,6 +219,8 @@ def save(
     label_names: OptionalNames = None,
 ) -> None:
     """Write relevant labels or scores, as `xmleval.io.write_qrels` and `write_run` do."""
+    _refuse_same_names("row_names", row_names)
+    _refuse_same_names("label_names", label_names)
     if kind == "truth":
         word = "0"
         rows: Iterator[NumberedEntries] = _judgements(data, label_names)
@@ -233,6 +235,17 @@ def save(
                 for i, fields in entries
             ]
             file.write("".join(lines).encode())
+
+
+def _refuse_same_names(argument: str, names: OptionalNames) -> None:
+    """Refuse a name that is given twice, which readers would take for one row or label."""
+    if names is None or len({*names}) == len(names):
+        return
+    seen = set[str]()
+    for name in names:
+        if name in seen:
+            raise InputError(argument, f"{shown(name)} is given twice; give each its own name")
+        seen.add(name)
 
 
 def _judgements(data: object, label_names: OptionalNames) -> Iterator[NumberedEntries]:
@@ -281,7 +294,8 @@ def _name_of(names: OptionalNames, number: int, kind: str) -> str:
     if names is None:
         return str(number)
     if number >= len(names):
-        raise ValueError(f"{kind}_names has {len(names)} names; {kind} {number} has none")
+        n_names = counted(len(names), "names")
+        raise ValueError(f"{kind}_names has {n_names}; {kind} {number} has none")
     name = names[number]
     if split_words(name) != [name]:
         message = f"{shown(name)} is not one word, which TREC files need"
