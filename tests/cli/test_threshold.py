@@ -234,6 +234,7 @@ FITS = {
             "S.run --rule named.npz --features X.npy",
             "--features: have rows by number, but S.run has names",
         ),
+        ("S.run --rule numbered.npz", "rule label(f1.macro)#"),
         ("S.run --rule numbered.npz --labels names.txt", "rule label(f1.macro)#"),
     ],
 )

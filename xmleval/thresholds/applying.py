@@ -99,6 +99,7 @@ def _match_names(
 ) -> tuple[Rule, Pieces, Rows]:
     """Return a rule and scores by label id, and the rows with their names."""
     if labels is None and rule.label_names is None:
+        rule.for_labels([])  # refuses thresholds of labels without names
         text = f"{source.name}: has names, but {saved} has none; give "
         raise ValueError(Message(text, Keyword("labels")))
     names = list[str]()
