@@ -139,11 +139,11 @@ def test_module_of_a_measure_that_lacks_another_is_an_error_of_that_one(refused:
     here = f"is installed or in {Path.cwd()}"
     for place in ("absent_module:ONE", "absent_package.part:ONE"):
         module = place.partition(":")[0]
-        assert refused(f"{line} {place}") == f"measure: '{place}': no module {module} {here}"
+        assert refused(f"{line} {place}") == f"--measure: '{place}': no module {module} {here}"
     Path("whole_package").mkdir()
     Path("whole_package/__init__.py").write_text("")
     assert refused(f"{line} whole_package.part:ONE") == (
-        f"measure: 'whole_package.part:ONE': no module whole_package.part {here}"
+        f"--measure: 'whole_package.part:ONE': no module whole_package.part {here}"
     )
 
 

@@ -366,7 +366,8 @@ NAMED_ROWS: list[Case] = [
     ),
     *(
         (
-            f"row 1: label {shown_label} is not text, as 'red' is; leave out missing labels",
+            f"row 1: label {shown_label} is not text, as 'red' is; give a row without labels as "
+            "an empty list, and leave out missing labels",
             {"y_true": [["red"], [label], [], []]},
         )
         for label, shown_label in ((None, "None"), (math.nan, "nan"))

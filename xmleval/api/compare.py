@@ -188,8 +188,8 @@ def compare(
               b: poor  0.5000
     second    a: good  0.7600 * b
               b: poor  0.5500
-    letters: better than that model, p < 0.05: paired t-test with jackknife standard errors, Holm
-      within each data set
+    letters: better than that model, p < 0.05: paired t-test with jackknife standard
+      errors, Holm within each data set
     ties=order empty=zero unlisted=below
     ± 95% confidence over test rows, not over training (jackknife of 28 groups of
       rows)

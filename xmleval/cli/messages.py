@@ -20,6 +20,7 @@ FLAGS = {  # spelling of the arguments of functions; a command adds its options
     "y_true": "TRUTH",
     "y_score": "SCORES",
     "executor": "--workers",
+    "measure": "--measure",
     "results": "RESULTS",
     "per_label": "--per-label",
     "per_row": "--per-row",
