@@ -216,3 +216,16 @@ def test_names_of_rows_and_labels_are_written(folder: Path) -> None:
     row_names = [(row["row"], row["name"]) for row in table("rows.csv")]
     assert label_names == [("1", 'p,"ear'), ("0", "apple")]
     assert row_names == [("1", "d2"), ("0", "d1")]
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "markdown"])
+def test_measures_that_were_not_computed_are_listed_beside_every_form(
+    folder: Path, form: str
+) -> None:
+    sp.save_npz("Y.npz", sp.csr_array(np.eye(3)))
+    sp.save_npz("S.npz", sp.csr_array(np.eye(3) / 2))
+    code, out, err = answer(f"evaluate Y.npz S.npz --metrics xmc,ps --format {form}".split())
+    assert code == 0
+    listed = err if form == "csv" else out
+    assert "not computed without --train" in listed
+    assert "not computed" not in (out if form == "csv" else err)

@@ -12,7 +12,7 @@ import pytest
 from xmleval import Comparison, Ranking, Report, compare, evaluate, label_groups, rank
 from xmleval.results.figures import diagrams_of_ranks
 from xmleval.show.drawing import plot
-from xmleval.show.panels import DotPanel, Panel
+from xmleval.show.panels import DotPanel, Panel, Series
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
@@ -441,3 +441,14 @@ def test_figure_of_many_differences_has_those_to_the_model_that_wins_most(
         assert all("m2" in pair for pair in pairs)
     else:
         assert pairs == [[*pair] for pair in comparison.pairs]
+
+
+def test_numbers_of_a_panel_have_the_ends_of_the_series_that_have_some() -> None:
+    places = np.array([0.0, 1.0])
+    ends = np.array([[0.25, 0.5], [0.75, 1.0]])
+    panel = Panel([Series("a", places, places, ends), Series("b", places, places)])
+    header, *rows = panel.numbers()
+    assert header[-2:] == ["lower", "upper"]
+    assert [row[-2:] for row in rows] == [["0.25", "0.75"], ["0.5", "1"], ["", ""], ["", ""]]
+    header, *_ = Panel([Series("a", places, places), Series("b", places, places)]).numbers()
+    assert "lower" not in header

@@ -439,3 +439,15 @@ def test_merge_refuses_the_rows_of_a_folder_twice(folder: Path, run: Run, refuse
     for name in ("a", "b"):
         answer(line.format(name).split())
     assert "are counted already; count each row once" in refused("merge a b")
+
+
+def test_names_with_colons_end_at_the_last_one(folder: Path) -> None:
+    Path("truth.lines").write_text("ns:cat ns:dog\nurn:x:1 ns:cat\n")
+    Path("scores.lines").write_text("ns:dog:0.25 ns:cat:0.5 bird:1\nurn:x:1:0.75 ns:dog:-2e-3\n")
+    expected = evaluate(
+        [["ns:cat", "ns:dog"], ["urn:x:1", "ns:cat"]],
+        [{"ns:dog": 0.25, "ns:cat": 0.5, "bird": 1.0}, {"urn:x:1": 0.75, "ns:dog": -0.002}],
+        metrics=["p@1", "r@2"],
+    )
+    report = evaluate("truth.lines", "scores.lines", metrics=["p@1", "r@2"])
+    assert dict(report) == dict(expected)

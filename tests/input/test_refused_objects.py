@@ -534,7 +534,9 @@ def test_pairs_of_frames_and_series_have_the_values_of_lists() -> None:
     assert dict(evaluate(T, pair, metrics=["p@2", "ndcg@3"])) == expected
     other_index = pd.DataFrame(order, index=range(1, M + 1))
     message = "its labels and its scores have different indexes; give both the same"
-    refuse(message, {"y_score": (other_index, pair[1])}, y_true=T)
+    turned = pd.DataFrame(order, index=range(M)[::-1])
+    for labels in (other_index, turned):
+        refuse(message, {"y_score": (labels, pair[1])}, y_true=T)
     names = [["red"], ["blue"], ["green"], ["red"]]
     scores = [[0.5], [0.25], [1.0], [0.125]]
     series = pd.Series(names)

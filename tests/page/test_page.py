@@ -325,3 +325,16 @@ def test_to_html_takes_names_of_pages_and_names_without_ending(name: str, tmp_pa
     else:
         report.to_html(path)
         assert path.read_text() == report.to_html()
+
+
+def test_page_tells_what_was_not_tested_from_what_is_alike() -> None:
+    truth = np.eye(4, dtype=int)
+    scores = {"a": truth + 0.5, "b": truth + 0.25}
+    one_row = compare(truth[:1], {name: each[:1] for name, each in scores.items()}, metrics="p@1")
+    assert np.isnan(one_row.differences[0].p_value)
+    page = one_row.to_html()
+    assert "could not be tested" in page
+    assert "no significant difference" not in page
+    page = compare(truth, scores, metrics="p@1").to_html()
+    assert "could not be tested" not in page
+    assert "no significant difference" in page

@@ -428,3 +428,13 @@ def test_names_in_footnotes_are_escaped_in_html() -> None:
     assert "<B>" in report.to_text()
     assert "<B>" not in page_of(report)
     assert "&lt;B&gt;" in page_of(report)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_small_values_are_printed_with_three_digits(sign: int) -> None:
+    scores = sign * np.array([[1.5e-5, 0.0], [0.0, 1.5e-5]])
+    report = evaluate(np.eye(2), scores, metrics="margin.samples")
+    text = f"{sign * 1.5e-5:.3g}"
+    assert text in str(report)
+    assert "0.0000" not in str(report)
+    assert text in report.to_markdown()
