@@ -369,6 +369,7 @@ NOT_BY_NAME = {
     "its value of a row depends on the number of labels": (
         *("lrap", "auc.samples", "coverage", "ranking_loss", "label_density", "mean_rank"),
         *("specificity.samples", "hmean.samples", "log_loss.samples", "is_error"),
+        *("lrap(rel=1)", "log_loss.samples(rel=1)"),
     ),
     "sets of labels are kept by the numbers of labels": (
         "label_diversity",

@@ -254,7 +254,7 @@ def _problems_of(
     if change.has_broken_ties and plan.kept_decisions:
         yield "values by label", ORDER
     for spec in plan.all_specs:
-        state = plan.state_of(spec)
+        state = spec.state_with(plan.weighted)  # without its level of relevance
         if state:
             reason = _reason_of(spec, state, plan, change)
             if not reason and change.has_broken_ties and spec.name in _hints_of(counts).ties:
