@@ -130,8 +130,8 @@ def apart_list() -> str:
     memory = (
         f"Micro-AUC of 74 million scores takes {mib['xmleval']} besides its inputs; torchmetrics "
         f"takes {mib['torchmetrics']}, scikit-learn {mib['scikit-learn']}. A stream of "
-        f"10^{len(str(longest['scores'])) - 1} scores peaked at "
-        f"{longest['peak_bytes'] / 2**20:,.0f} MiB."
+        f"10^{len(str(longest['scores'])) - 1} scores, counted exactly, peaked at "
+        f"{longest['peak_bytes'] / 2**20:,.0f} MiB in all."
     )
     intervals = (
         f"`confidence=0.95` gives nearly every measure an interval in the same pass. For P@5, it "

@@ -26,6 +26,7 @@ def two_workers(**options: Any) -> Iterator[Any]:
         **options,
     }
     with (
+        mock.patch.dict(os.environ),  # Dask changes it for its processes, and does not restore it
         distributed.LocalCluster(processes=True, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
