@@ -326,9 +326,17 @@ def without_ones(problem: Problem, draw: Draw) -> Problem:
 def by_fields(problem: Problem, draw: Draw) -> Problem:
     """Write the conventions as a record, a dict or a text, after a preset or alone."""
     fields = problem.conventions.as_dict()
-    preset = draw(st.sampled_from([*problems.PRESETS]))
+    given = problem.arguments.get("conventions")
+    if not isinstance(given, str | dict):  # a record gives no field
+        given = ""
+    presets = dict(problems.PRESETS)
+    for name, usual in (("gains", "binary"), ("relevant_from", 1)):
+        if fields[name] == usual and name not in given:
+            del fields[name]  # given, it would answer a note on grades
+            presets = {key: each for key, each in presets.items() if getattr(each, name) == usual}
+    preset = draw(st.sampled_from([*presets]))
     text = ",".join(f"{name}={value}" for name, value in fields.items())
-    ways = [problem.conventions, vars(problem.conventions), fields, text, f"{preset},{text}"]
+    ways = [problem.conventions, fields, text, f"{preset},{text}"]
     return problem.with_arguments(conventions=draw(st.sampled_from(ways)))
 
 
