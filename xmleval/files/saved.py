@@ -35,7 +35,7 @@ class StateForm(NamedTuple):
     name: str
 
 
-STATE = StateForm("xmleval state", 18, "saved evaluator")
+STATE = StateForm("xmleval state", 19, "saved evaluator")
 CHECKPOINT = StateForm("xmleval checkpoint", 17, "checkpoint")
 RULE = StateForm("xmleval rule", 3, "saved rule")
 
