@@ -303,7 +303,8 @@ class Report(Result[Record], Mapping[str, float]):
     def tied_rows(self) -> dict[str, float]:
         """Share of rows whose value depends on the order of equal scores, by name of the measure.
 
-        The share is that of the rows with relevant labels. Measures without such rows are absent.
+        The share is that of the rows with relevant labels, or, for measures of grades, with labels
+        of a positive grade. Measures without such rows are absent.
 
         Examples
         --------
