@@ -7,7 +7,9 @@ import importlib
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar
+
+Item = TypeVar("Item")
 
 
 def printable(text: str) -> str:
@@ -113,6 +115,22 @@ def counted(n: int, plural: str, singular: str | None = None) -> str:
     if n != 1:
         return f"{n} {plural}"
     return f"{n} {singular or plural.removesuffix('s')}"
+
+
+def first_repeated(values: Iterable[Item]) -> Item:
+    """Return the first value that occurs again, of values that are not distinct.
+
+    Examples
+    --------
+    >>> first_repeated(["a", "b", "b", "a"])
+    'b'
+    """
+    seen = set[Item]()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    raise LookupError("all values are distinct")
 
 
 def other_rows(

@@ -36,7 +36,7 @@ class StateForm(NamedTuple):
 
 
 STATE = StateForm("xmleval state", 19, "saved evaluator")
-CHECKPOINT = StateForm("xmleval checkpoint", 17, "checkpoint")
+CHECKPOINT = StateForm("xmleval checkpoint", 18, "checkpoint")
 RULE = StateForm("xmleval rule", 3, "saved rule")
 
 

@@ -617,8 +617,9 @@ class Comparison(Result[Record], Mapping[str, Report]):
         pairs_of = defaultdict[tuple[str, bool, bool], list[str]](list)
         for pair in self.pairs or combinations(self.reports, 2):
             a, b = pair
+            decided = self._specs_decided_by_ties(pair)
             for are_bounds_known in (True, False):
-                specs_at = self._specs_decided_by_ties(pair, are_bounds_known)
+                specs_at = self._specs_with_bounds(decided, pair, are_bounds_known)
                 have_orders = [
                     spec.metric.has_orders and place[0] != "shares"
                     for place, specs in specs_at.items()
@@ -643,13 +644,10 @@ class Comparison(Result[Record], Mapping[str, Report]):
             notes.append(Footnote(note))
         return notes
 
-    def _specs_decided_by_ties(
-        self, pair: tuple[str, str], are_bounds_known: bool
-    ) -> dict[Place, list[Spec]]:
+    def _specs_decided_by_ties(self, pair: tuple[str, str]) -> dict[Place, list[Spec]]:
         """Return the measures for which ties decide which of two models is better, by place.
 
-        They are those of which bounds are known, or the others. Shares of groups are left out
-        where ties decide the measure itself.
+        Shares of groups are left out where ties decide the measure itself.
         """
         decided = {
             place: [
@@ -663,13 +661,22 @@ class Comparison(Result[Record], Mapping[str, Report]):
         for place, specs in decided.items():
             if place[0] == "shares":
                 decided[place] = [spec for spec in specs if spec not in decided[WHOLE]]
+        return decided
+
+    def _specs_with_bounds(
+        self,
+        specs_at: Mapping[Place, Sequence[Spec]],
+        pair: tuple[str, str],
+        are_bounds_known: bool,
+    ) -> dict[Place, list[Spec]]:
+        """Return the measures of which bounds over orders of ties are known, or the others."""
         return {
             place: [
                 spec
                 for spec in specs
                 if self._fairness.are_bounds_known(place, spec, pair) == are_bounds_known
             ]
-            for place, specs in decided.items()
+            for place, specs in specs_at.items()
         }
 
     def _describe_decided(self, specs_at: Mapping[Place, Sequence[Spec]]) -> str:

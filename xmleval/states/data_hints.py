@@ -78,7 +78,6 @@ NOTED_KINDS = {"hits": 0, "order": 0, "any": 1, "first": 2}
 PROPENSITY = "propensity"
 GRADE = "grade"
 N_RELEVANT = 0  # cutoff at the number of relevant labels of a row
-ALWAYS_GRADED = {"err"}  # measures of grades without a convention for gains
 ALL_RANKS = 1 << 62  # cutoff of the whole ranking
 
 
@@ -632,8 +631,9 @@ def _find_tie_end(plan: Plan, spec: Spec) -> tuple[str, int] | None:
 
 def _gain_of(plan: Plan, spec: Spec) -> Gain:
     """Return which labels are relevant for a measure, and what they gain in it."""
-    reads_gains = spec.reads_gains or spec.metric.name in ALWAYS_GRADED
-    if reads_gains and plan.conventions.has_gains:
+    # ERR has no convention for gains: it always reads grades, whatever is relevant
+    always_graded = "grades" in spec.needs and not spec.metric.of_relevance
+    if (spec.reads_gains or always_graded) and plan.conventions.has_gains:
         return Gain(kind=GRADE)
     kind = PROPENSITY if "propensity" in spec.needs else ""
     return Gain(spec.level or 0, kind)

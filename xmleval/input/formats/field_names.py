@@ -129,9 +129,14 @@ def without_values_of_rows(names: Sequence[str], fields: Fields) -> list[str]:
     return without_row_values(names, [name for name in fields.row_values if name not in named])
 
 
+def label_field(kind: str, name: str = "") -> ScanField:
+    """Return the option that names the field of labels of a truth, or of scores."""
+    return ScanField("scores_label_field" if kind == "scores" else "label_field", name)
+
+
 def _naming_fields(kind: str) -> list[object]:
     """Return the parts of a message on the options that name fields."""
-    label = ScanField("scores_label_field" if kind == "scores" else "label_field")
+    label = label_field(kind)
     score = ScanField("score_field")
     instance = ScanField("instance_field")
     return ["name the column with ", label, ", ", score, " or ", instance]

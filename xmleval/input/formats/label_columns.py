@@ -11,7 +11,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import Keyword, Message, ScanField, counted, shown
+from xmleval.base.errors import Keyword, Message, ScanField, counted, first_repeated, shown
 from xmleval.input.cell_marks import split_kind
 from xmleval.input.columns import (
     INSTANCE,
@@ -22,7 +22,7 @@ from xmleval.input.columns import (
     named_as,
     refuse_users_and_items,
 )
-from xmleval.input.formats.field_names import without_values_of_rows
+from xmleval.input.formats.field_names import label_field, without_values_of_rows
 from xmleval.input.formats.format import Fields
 from xmleval.input.further_columns import is_blank
 from xmleval.input.id_columns import begins_with_ids, may_name_rows, note_on_ids
@@ -136,7 +136,7 @@ def _split_columns(
 
 def _refuse_same_names(names: Sequence[str]) -> None:
     if len({*names}) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = first_repeated(names)
         raise ColumnsError(f"several columns are called {shown(twice)}")
 
 
@@ -186,17 +186,12 @@ def _refuse_texts(labels: Iterable[str], is_number: IsNumber, kind: str) -> None
     for name in labels:
         if is_number(name) is False:
             text = f"column {shown(name)} has no numbers; if it has a label in each line, give "
-            raise ColumnsError(Message(text, _label_field(kind, name), ", else ", *PICKS_LABELS))
-
-
-def _label_field(kind: str, name: str = "") -> ScanField:
-    """Return the option that names the column of labels."""
-    return ScanField("scores_label_field" if kind == "scores" else "label_field", name)
+            raise ColumnsError(Message(text, label_field(kind, name), ", else ", *PICKS_LABELS))
 
 
 def _how_to_read(kind: str, user: str, item: str) -> Message:
     """Return the options that read columns of users and items."""
-    options = ScanField("instance_field", user), ", ", _label_field(kind, item)
+    options = ScanField("instance_field", user), ", ", label_field(kind, item)
     return Message("read them with ", *options, " and ", ScanField("score_field"))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.budget import memory_limit
-from xmleval.base.errors import InputError, counted, shown
+from xmleval.base.errors import InputError, counted, first_repeated, shown
 from xmleval.base.numerals import ID
 from xmleval.files.input import InputFile
 from xmleval.input.fields import FieldPlaces, LineFields, in_blocks, read_in_order
@@ -239,13 +239,9 @@ def save(
 
 def _refuse_same_names(argument: str, names: OptionalNames) -> None:
     """Refuse a name that is given twice, which readers would take for one row or label."""
-    if names is None or len({*names}) == len(names):
-        return
-    seen = set[str]()
-    for name in names:
-        if name in seen:
-            raise InputError(argument, f"{shown(name)} is given twice; give each its own name")
-        seen.add(name)
+    if names is not None and len({*names}) < len(names):
+        twice = shown(first_repeated(names))
+        raise InputError(argument, f"{twice} is given twice; give each its own name")
 
 
 def _judgements(data: object, label_names: OptionalNames) -> Iterator[NumberedEntries]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools
-from xmleval.base.errors import InputError, shown
+from xmleval.base.errors import InputError, first_repeated, shown
 from xmleval.base.keywords import refusing_unknown
 from xmleval.input.columns import (
     INSTANCE,
@@ -526,7 +526,7 @@ def _has_other_ids(frame: Frame, labels: Sequence[Any]) -> bool:
 
 def _refuse_same_names(argument: str, names: list[Hashable]) -> None:
     if len({*names}) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = first_repeated(names)
         raise InputError(argument, f"several columns are called {shown(twice)}")
 
 
@@ -570,7 +570,7 @@ def _find_integer_ids(frame: Frame, labels: Sequence[Any] | None) -> Hashable:
 def _refuse_key_twice(argument: str, name: Hashable, values: list[Any]) -> None:
     distinct = {*values}
     if len(distinct) < len(values) and not distinct <= {0, 1}:
-        twice = next(value for n, value in enumerate(values) if value in values[:n])
+        twice = first_repeated(values)
         hint = (
             "expected one row for each; give labels=, the columns that are labels, "
             f"or xmleval.from_df(df, instance={name!r}, label=...) if each row has one label"
