@@ -1,5 +1,6 @@
 """Numbers of labels that follow from ids in files, and data without rows."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from xmleval import Evaluator, Running, compare, evaluate, scan
+from xmleval import (
+    Evaluator,
+    Running,
+    compare,
+    evaluate,
+    inverse_propensity,
+    label_statistics,
+    scan,
+)
 
 METRICS = ["p@1", "f1.macro@1"]
 
@@ -122,3 +131,55 @@ def test_states_without_rows_add_nothing(options: dict[str, Any]) -> None:
         assert dict(some.merge(empty_state).compute()) == dict(expected)
         assert dict(empty_state.merge(some).compute()) == dict(expected)
         assert empty_state.n_rows == 3
+
+
+TRAINING = {"npz": "train.npz", "npy": "train.npy", "header": "train.txt"}
+
+
+def write_training(n_labels: int) -> None:
+    """Write five training rows of labels 0 and 1, in files that tell ``n_labels``."""
+    train = np.zeros((5, n_labels))
+    train[:, 0] = 1
+    train[2:, 1] = 1
+    sp.save_npz("train.npz", sp.csr_array(train))
+    np.save("train.npy", train)
+    lines = ["0:1", "0:1", "0:1 1:1", "0:1 1:1", "0:1 1:1"]
+    Path("train.txt").write_text("\n".join([f"5 {n_labels}", *lines, ""]))
+
+
+@pytest.mark.parametrize("n_trained", [2, 4])
+@pytest.mark.parametrize("train", TRAINING.values(), ids=TRAINING)
+def test_training_files_of_another_number_of_labels_are_refused(train: str, n_trained: int) -> None:
+    write_training(n_trained)
+    truth = np.eye(3)
+    sp.save_npz("T.npz", sp.csr_array(truth))
+    message = rf"^{train}: {n_trained} labels do not match the 3 of "
+    options: dict[str, Any] = {"metrics": "psp@1", "y_train": train}
+    for data in (truth, "T.npz"):
+        with pytest.raises(ValueError, match=message):
+            evaluate(data, truth, **options)
+        with pytest.raises(ValueError, match=message):
+            compare(data, {"a": truth, "b": truth}, **options)
+        with pytest.raises(ValueError, match=message):
+            label_statistics(data, y_train=train)
+    with pytest.raises(ValueError, match=message):
+        evaluate(scan("Y.txt", format="lines"), truth[:2], **options)
+
+
+@pytest.mark.parametrize("train", TRAINING.values(), ids=TRAINING)
+def test_training_files_tell_more_labels_than_ids_do(train: str) -> None:
+    write_training(3)
+    truth = scan("Y.txt", format="lines")
+    options: dict[str, Any] = {"metrics": "psp@1", "y_train": train}
+    message = f"{train}: 3 labels, but the largest id in Y.txt or in scores is 1; give n_labels="
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        evaluate(truth, lists(1), **options)
+    with pytest.raises(ValueError, match=rf"^{train}: 3 labels do not match the 5 of Y.txt"):
+        evaluate(truth, lists(4), **options)
+    with pytest.raises(ValueError, match=rf"^{train}: 3 labels do not match the 2 of Y.txt"):
+        evaluate(truth, lists(1), n_labels=2, **options)
+    q = inverse_propensity(label_counts=[5, 3, 0], n_instances=5)
+    expected = evaluate(np.eye(2, 3), np.eye(2, 3), metrics="psp@1", inverse_propensity=q)
+    for name in (lists(1), lists(2)):
+        assert dict(evaluate(truth, name, n_labels=3, **options)) == dict(expected)
+    assert evaluate(truth, lists(2), **options).n_labels == 3

@@ -177,11 +177,12 @@ def open_run(
         inputs = _with_fields_named(inputs, joined, labels)
         train = inputs.pop("y_train", [None])[0]
         rows = match_inputs(request, inputs, labels, fits)
-        label_counts = label_counts_of(rows, resources, labels, question.n_labels)
+        n_expected = len(labels) if labels else question.n_labels
+        label_counts = label_counts_of(rows, resources, labels, n_expected)
         trained = list[tuple[Ints, int]]()
         # propensities from values in memory are estimated later
         if train is not None and (fits or train.files):
-            trained = training_counts(train, rows, labels, label_counts, resources)
+            trained = training_counts(train, rows, labels, label_counts, n_expected, resources)
         rows.note(notes_on_opened(inputs["y_true"][0], train))
         rows = with_values_of_rows(rows, request, inputs["y_true"][0])
         closed = not rows.by_name or rows.namings[0].closed

@@ -18,20 +18,19 @@ COUNT_BYTES = 16  # per label, once its counts are added up
 
 
 def label_counts_of(
-    rows: MatchedInputs, resources: Resources, labels: list[str] | None, n_labels: int | None
+    rows: MatchedInputs, resources: Resources, labels: list[str] | None, n_expected: int | None
 ) -> list[int]:
     """Return the number of labels of every report.
 
-    Without names, it is the number that the caller gives, or the width of the truth and of sets, or
-    else of the scores of the model. If none is known, it is one more than the largest id in the
-    truth, or in the lists of the model if these have larger ids.
+    Without names, it is ``n_expected``, the number that the caller gives, or the width of the truth
+    and of sets, or else of the scores of the model. If none is known, it is one more than the
+    largest id in the truth, or in the lists of the model if these have larger ids.
     """
     if rows.by_name:
         if rows.label_names is None:
             text = f"{rows.truth[0]}: no row has a label; give "
             raise ValueError(Message(text, Keyword("labels"), ", the names of all"))
         return [len(rows.label_names)] * len(rows.namings)
-    n_expected = len(labels) if labels else n_labels
     argument = "labels" if labels else "n_labels"
     sized: list[Any] = [(Keyword(argument), replace(rows.truth[1], n_labels=n_expected))]
     sized += [rows.truth, *_counted_sets(rows)]
@@ -101,6 +100,23 @@ def is_label_count_known(
         return True
     inputs = [rows.truth, *_counted_sets(rows), *scores]
     return any(pieces.n_labels is not None and not pieces.ends_at_largest for _, pieces in inputs)
+
+
+def refuse_other_training_labels(
+    train: NamedPieces, rows: MatchedInputs, n_labels: int, n_expected: int | None
+) -> None:
+    """Refuse training labels that tell another number of labels than that of a report."""
+    name, pieces = train
+    n_trained = pieces.n_labels
+    if n_trained is None or pieces.ends_at_largest:
+        return
+    truth_name, truth = rows.truth
+    if n_trained > n_labels and not is_label_count_known(n_expected, rows, rows.scores):
+        text = f"{name}: {counted(n_trained, 'labels')}, but the largest id in {truth_name} "
+        raise ValueError(
+            Message(f"{text}or in scores is {n_labels - 1}; give ", Keyword("n_labels"))
+        )
+    common_label_count([(truth_name, replace(truth, n_labels=n_labels)), train])
 
 
 def unused_notes(truth: str, n_labels: int, n_used: int) -> list[Message]:

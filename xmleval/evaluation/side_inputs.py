@@ -17,7 +17,7 @@ from xmleval.base.errors import InputError, naming_files, positive_integer, show
 from xmleval.base.notes import Note
 from xmleval.base.numerals import decimal_number, id_number
 from xmleval.evaluation.batch import BatchLocation
-from xmleval.evaluation.label_counts import refuse_many_labels
+from xmleval.evaluation.label_counts import refuse_many_labels, refuse_other_training_labels
 from xmleval.evaluation.match_files import notes_of, read_truth
 from xmleval.evaluation.matched_inputs import MatchedInputs
 from xmleval.evaluation.request import Question, Request, row_fields
@@ -53,11 +53,13 @@ def training_counts(
     rows: MatchedInputs,
     labels: list[str] | None,
     label_counts: Sequence[int],
+    n_expected: int | None,
     resources: Resources,
 ) -> list[Counts]:
     """Return the counts of training rows for each report.
 
-    ``labels`` are the names of the columns of training labels without names, if they are known.
+    ``labels`` are the names of the columns of training labels without names, if they are known;
+    ``n_expected`` is the number of labels that the caller gives.
     """
     if rows.by_name:
         counts_by_name = _training_counts_by_name(train, rows, labels)
@@ -68,6 +70,7 @@ def training_counts(
     rows.note(Origin(notes=[*pieces.notes]).noted(train.name))
     counts = dict[int, Counts]()
     for n_labels in {*label_counts}:
+        refuse_other_training_labels((train.name, pieces), rows, n_labels, n_expected)
         counts[n_labels] = _count_training(train.name, pieces, n_labels, resources.lone_piece)
     most_labels = max(label_counts)
     rows.note(notes_on_counts(train.name, counts[most_labels][0]))
