@@ -27,15 +27,22 @@ def machine(scale: float = 1.0) -> dict[str, Any]:
     sort = np.random.default_rng(0).random(keys, np.float32)
     threads = sorted({1, available_processors()})
     return {
+        **identity(),
+        "read_bytes_per_second": {
+            str(n): READ_BYTES / fastest(np.sum, read, n, 8) for n in threads
+        },
+        "sort_keys_per_second": {str(n): keys / fastest(np.sort, sort, n, 3) for n in threads},
+    }
+
+
+def identity() -> dict[str, Any]:
+    """Return the processor, the system, and the versions of Python and NumPy."""
+    return {
         "processor": processor(),
         "cores": available_processors(),
         "platform": platform.platform(),
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "read_bytes_per_second": {
-            str(n): READ_BYTES / fastest(np.sum, read, n, 8) for n in threads
-        },
-        "sort_keys_per_second": {str(n): keys / fastest(np.sort, sort, n, 3) for n in threads},
     }
 
 

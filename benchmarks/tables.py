@@ -35,6 +35,11 @@ def table(header: Sequence[str], align: str, rows: Iterable[Sequence[str]]) -> s
     return "\n".join(lines)
 
 
+def machine_name(machine: dict[str, Any]) -> str:
+    """Return the processor and its number of cores."""
+    return f"{machine['processor']}, {machine['cores']} cores"
+
+
 def write_report(folder: Path) -> str:
     """Write tables.md from the existing results, and return the tables."""
     text = report(read_results(folder))
@@ -189,7 +194,7 @@ def comparison_tables(results: dict[str, Any]) -> str:
     sort = " and ".join(f"{rate / 1e6:.0f}" for rate in machine["sort_keys_per_second"].values())
     threads = " and ".join(machine["read_bytes_per_second"])
     speed = (
-        f"{machine['processor']}, {machine['cores']} cores: {threads} threads read {read} GB/s and "
+        f"{machine_name(machine)}: {threads} threads read {read} GB/s and "
         f"sort {sort} million float32 keys a second."
     )
     if scale != 1:

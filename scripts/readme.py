@@ -128,21 +128,21 @@ def apart_list() -> str:
     coverage = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))["coverage"]
     first = coverage[0]
     memory = (
-        f"Micro-AUC of 74 million scores takes {mib['xmleval']} besides its inputs; torchmetrics "
-        f"takes {mib['torchmetrics']}, scikit-learn {mib['scikit-learn']}. A stream of "
-        f"10^{len(str(longest['scores'])) - 1} scores, counted exactly, peaked at "
-        f"{longest['peak_bytes'] / 2**20:,.0f} MiB in all."
+        f"The exact micro-AUC of a stream of 10^{len(str(longest['scores'])) - 1} float32 scores "
+        f"peaked at {longest['peak_bytes'] / 2**20:,.0f} MiB. That of 74 million scores takes "
+        f"{mib['xmleval']} besides its inputs; torchmetrics takes {mib['torchmetrics']}, "
+        f"scikit-learn {mib['scikit-learn']}."
     )
     intervals = (
-        f"`confidence=0.95` gives nearly every measure an interval in the same pass. For P@5, it "
-        f"contained the true mean in {first['covered']:.1%} of {first['sets']:,} simulated "
-        f"data sets of {first['rows']} rows."
+        f"`confidence=0.95` gives nearly every measure an interval in the same pass. That of P@5 "
+        f"held the true mean in {first['covered']:.1%} of {first['sets']:,} simulated "
+        f"data sets."
     )
     texts = [
-        f"**Bounded memory.** {memory} ([Source]({method}#streams-of-scores).)",
-        f"**Uncertainty.** {intervals} ([Source]({method}#do-the-intervals-cover).)",
+        f"**[Bounded memory]({method}#streams-of-scores).** {memory}",
+        f"**[Uncertainty]({method}#do-the-intervals-cover).** {intervals}",
     ]
-    return "\n".join("\n  ".join(textwrap.wrap(f"- {text}", 118)) for text in texts)
+    return "\n".join("\n  ".join(textwrap.wrap(f"- {text}", 130)) for text in texts)
 
 
 def benchmark_tables() -> str:
@@ -155,6 +155,27 @@ def streams_table() -> str:
     from benchmarks.streams import table_of
 
     return table_of(json.loads((RESULTS / "streams.json").read_text(encoding="utf-8")))
+
+
+def label_sets_table() -> str:
+    """Return the table of rules for sets of three labels."""
+    from benchmarks.label_sets import table_of
+
+    return table_of(json.loads((RESULTS / "label_sets.json").read_text(encoding="utf-8")))
+
+
+def many_labels_table() -> str:
+    """Return the table of streams with a hundred million labels."""
+    from benchmarks.many_labels import table_of
+
+    return table_of(json.loads((RESULTS / "many_labels.json").read_text(encoding="utf-8")))
+
+
+def processes_table() -> str:
+    """Return the table of processes beside threads."""
+    from benchmarks.processes import table_of
+
+    return table_of(json.loads((RESULTS / "processes.json").read_text(encoding="utf-8")))
 
 
 def conventions_table() -> str:
@@ -200,6 +221,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "apart": apart_list,
     "benchmarks": benchmark_tables,
     "streams": streams_table,
+    "label_sets": label_sets_table,
+    "many_labels": many_labels_table,
+    "processes": processes_table,
 }
 
 

@@ -207,6 +207,20 @@ def test_values_by_row_and_label_are_sorted_worst_first(
         assert {name: float(text) for name, text in rows[0].items()} == expected
 
 
+def test_of_labels_with_equal_values_the_most_frequent_is_written_first(folder: Path) -> None:
+    truth = np.array([[1, 0, 0, 1], [1, 1, 0, 1], [1, 1, 1, 1]])
+    scores = np.array([[0, 0, 0, 1.0]] * 3)
+    sp.save_npz("Y.npz", sp.csr_array(truth))
+    sp.save_npz("S.npz", sp.csr_array(scores))
+    json_of("evaluate Y.npz S.npz --metrics recall.macro@1 --per-label out.csv")
+    assert [(row["label"], row["support"]) for row in table("out.csv")] == [
+        ("0", "3"),
+        ("1", "2"),
+        ("2", "1"),
+        ("3", "3"),  # found in every row
+    ]
+
+
 def test_names_of_rows_and_labels_are_written(folder: Path) -> None:
     Path("q.qrels").write_text('d1 0 apple 1\nd2 0 p,"ear 1\n')
     Path("m.run").write_text("d1 Q0 apple 1 0.9 t\nd2 Q0 apple 1 0.8 t\n")

@@ -338,6 +338,14 @@ def test_edges_are_groups_where_training_labels_are_given(edges: Any, named: boo
         evaluate(TRUTH, SCORES, **options, y_train=train, label_groups=[0, 10, 10])
 
 
+def test_labels_beyond_a_tenth_of_the_positives_skip_deciles() -> None:
+    groups = label_groups(label_counts=[5, 10, 0, 5], edges="deciles")
+    labels_of = {name: labels.tolist() for name, labels in groups.items()}
+    # each is in the decile of its first positive: the 1st, 11th and 16th of 20
+    expected = {"zero-shot": [2], "decile 1": [1], "decile 6": [0], "decile 8": [3]}
+    assert {name: labels for name, labels in labels_of.items() if labels} == expected
+
+
 def test_deciles_have_equal_shares_of_positives() -> None:
     power_law = np.floor(1000 / np.arange(1, 400) ** 0.5).astype(int)
     counts = power_law * (RNG.random(399) < 0.9)

@@ -360,6 +360,19 @@ def values_under(problem: Problem, field: str, choice: Any) -> dict[str, tuple[f
     return {spec.name: (report[spec.name], value_of(spec, case)) for spec in specs}
 
 
+@pytest.mark.parametrize("arguments", [{}, {"higher_is_better": False}])
+def test_scores_beside_sets_have_an_effect_on_curves_alone(arguments: dict[str, Any]) -> None:
+    truth = np.eye(3)
+    scores = np.arange(9.0).reshape(3, 3)
+    options: dict[str, Any] = {"metrics": "f1.micro", "y_pred": truth, **arguments}
+    report = evaluate(truth, scores, **options)
+    assert has_note(report, "y_score= has no effect on f1.micro")
+    assert has_note(report, "higher_is_better= has no effect") == bool(arguments)
+    report = evaluate(truth, scores, curve_points=5, **options)
+    assert not has_note(report, "no effect")
+    assert len(report.roc_curve()[0]) > 2
+
+
 def test_label_coverage_of_present_labels_leaves_out_the_others() -> None:
     truth = np.eye(4)[:3]
     scores = np.eye(4)[[0, 1, 0]]  # hits 2 of 3 relevant labels, among 4

@@ -338,6 +338,18 @@ def test_peak_f1_is_reached_at_the_highest_threshold_in_any_memory(memory: Any) 
     assert report.thresholds == {"peak_f1.micro": 3001.0}
 
 
+@pytest.mark.parametrize("memory", [1, "1GiB"])
+@pytest.mark.parametrize("weights", [None, [2.0, 2.0, 2.0, 2.0]])
+def test_peaks_of_equal_height_have_the_highest_threshold(weights: Any, memory: Any) -> None:
+    truth = np.array([[1], [0], [0], [1]])
+    scores = np.array([[4.0], [3.0], [2.0], [1.0]])
+    options: dict[str, Any] = {"metrics": "peak_f1.micro,peak_f1.macro", "per_label": True}
+    report = evaluate(truth, scores, sample_weight=weights, memory=memory, **options)
+    assert report["peak_f1.micro"] == 2 / 3
+    assert report.thresholds == {"peak_f1.micro": 4.0}
+    assert report.per_label()["threshold"].tolist() == [4.0]
+
+
 FACTOR = st.integers(0, 62).flatmap(lambda bits: st.integers(0, 2**bits - 1))
 
 

@@ -1,5 +1,7 @@
 """Comparisons: seeds of models, letters, differences by name, and models that are refused."""
 
+import csv
+import io
 import json
 import re
 import statistics
@@ -31,6 +33,14 @@ def of_seeds(**options: Any) -> Comparison:
 
 def scores_of_seeds() -> dict[str, list[Any]]:
     return {name: [MODELS[model][ROWS] for model in models] for name, models in SEEDS.items()}
+
+
+def test_csv_has_the_measures_that_the_table_shows() -> None:
+    reports = {"a": report_of("good"), "b": report_of("fair", ["ranking_loss"])}
+    comparison = Comparison(reports)
+    assert "P@1" not in str(comparison)
+    lines = [*csv.DictReader(io.StringIO(comparison.to_csv()))]
+    assert [line["name"] for line in lines] == ["ranking_loss"]
 
 
 def test_seeds_have_a_table_of_means_and_deviations() -> None:
