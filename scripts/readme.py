@@ -128,14 +128,14 @@ def apart_list() -> str:
     coverage = json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))["coverage"]
     first = coverage[0]
     memory = (
-        f"The exact micro-AUC of a stream of 10^{len(str(longest['scores'])) - 1} float32 scores "
-        f"peaked at {longest['peak_bytes'] / 2**20:,.0f} MiB. That of 74 million scores takes "
-        f"{mib['xmleval']} besides its inputs; torchmetrics takes {mib['torchmetrics']}, "
-        f"scikit-learn {mib['scikit-learn']}."
+        f"Exact micro-AUC of a stream of 10^{len(str(longest['scores'])) - 1} float32 scores took "
+        f"{longest['peak_bytes'] / 2**20:,.0f} MiB at its peak. For 74 million scores, it adds "
+        f"{mib['xmleval']} to the inputs here, {mib['torchmetrics']} in torchmetrics, and "
+        f"{mib['scikit-learn']} in scikit-learn."
     )
     intervals = (
-        f"`confidence=0.95` gives nearly every measure an interval in the same pass. That of P@5 "
-        f"held the true mean in {first['covered']:.1%} of {first['sets']:,} simulated "
+        f"`confidence=0.95` gives nearly every measure an interval. "
+        f"The interval of P@5 held the true mean in {first['covered']:.1%} of {first['sets']:,} simulated "
         f"data sets."
     )
     texts = [

@@ -94,3 +94,5 @@ def test_other_numbers_of_rows_are_noted(saved: Path) -> None:
     Path("other.json").write_text(other.to_json())
     shown = saved_results.load_saved(named("day2.json", "other.json"), None)
     assert "note: the numbers of rows differ: 4 (day2), 6 (other)" in str(shown)
+    (own_note,) = other.notes
+    assert own_note in str(shown)

@@ -1,9 +1,11 @@
 """Evaluations on executors of other libraries have the results of one process."""
 
+import os
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -53,6 +55,22 @@ def test_a_comparison_on_an_executor(folder: Path) -> None:
     assert compare("truth_*.npz", models, metrics=["p@1"], running=running).to_json() == (
         expected.to_json()
     )
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.usefixtures("arrays")
+def test_dask_reads_every_kind_of_file() -> None:
+    distributed = pytest.importorskip("distributed")
+    from xmleval.dask import evaluate as evaluate_on_dask
+
+    options: dict[str, Any] = {"metrics": ["p@3", "f1.micro", "r@3"]}
+    files: dict[str, Any] = {"y_pred": "pred_0.npz", "candidates": "c_*"}
+    expected = evaluate("Y_*", "m_*", **files, **options)
+    assert dict(expected) != dict(evaluate("Y_*", "m_*", y_pred="pred_0.npz", **options))
+    in_process = {"processes": False, "n_workers": 1, "dashboard_address": None}
+    with mock.patch.dict(os.environ), distributed.Client(**in_process) as client:
+        report = evaluate_on_dask("Y_*", "m_*", **files, client=client, **options)
+    assert report.to_json() == expected.to_json()
 
 
 @pytest.mark.slow

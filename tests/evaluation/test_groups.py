@@ -207,7 +207,7 @@ def test_lists_are_short_for_a_group_if_they_lack_some_of_its_labels(
     lists = (ids, np.tile([2.0, 1.0], (4, 1))[:, :n_listed])
     notes = evaluate(np.eye(4), lists, metrics="p@3", label_groups=[*"xxyy"]).notes
     assert ("of a group" in str(notes)) == is_noted
-    assert ("few labels of a group (x 1 of 2, y 1 of 2 in" in str(notes)) == is_noted
+    assert ("few labels of a group (x 1 of 2, y 1 of 2 on average in" in str(notes)) == is_noted
 
 
 def test_label_groups_are_made_of_numbers_of_training_rows() -> None:

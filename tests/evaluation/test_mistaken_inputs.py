@@ -166,6 +166,9 @@ def test_sigmoid_of_probabilities_is_noted(truth: Any, scores: Any) -> None:
     assert len(notes_starting(LINK, report)) == 1
     assert LINK in str(report)
     assert not notes_starting(LINK, evaluate(truth, scores, **options))
+    certain = (TOP, np.ones_like(LOGITS))
+    report = evaluate(truth, certain, conventions="link=sigmoid", **options)
+    assert len(notes_starting(LINK, report)) == 1
     report = evaluate(truth, (TOP, LOGITS), conventions="link=sigmoid", **options)
     assert not notes_starting(LINK, report)
     report = evaluate(truth, scores, metrics="p@1", conventions="link=sigmoid")

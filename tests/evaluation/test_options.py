@@ -525,6 +525,7 @@ DECISIONS = [
     Decision("top2", LOGITS, None),
     Decision("threshold0.5", S, None),
     Decision("threshold0.5", np.tanh(LOGITS), None),
+    Decision("threshold0.5", np.clip(LOGITS, -1, 1), None),
     Decision("threshold0.5", 2 * S, None),
     Decision("threshold0.5", LOGITS, None, {"higher_is_better": False}),
     Decision("threshold0.5", LOGITS, None, {"metrics": ["f1.micro@2"]}),

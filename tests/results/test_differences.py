@@ -426,6 +426,15 @@ def test_latex_marks_the_best_and_has_one_number_of_digits_a_measure(
         comparison.to_latex(rows="columns")
 
 
+def test_a_difference_that_is_the_same_in_all_rows_is_not_chance() -> None:
+    models = {"right": np.eye(40) + 1, "wrong": np.eye(40)[::-1] + 1, "same": np.eye(40) + 1}
+    comparison = compare(np.eye(40), models, metrics="p@1")
+    difference = comparison.difference("p@1", "right", "wrong")
+    assert (difference.value, difference.p_value, difference.better) == (1.0, 0.0, "right")
+    difference = comparison.difference("p@1", "right", "same")
+    assert (difference.value, difference.p_value, difference.better) == (0.0, 1.0, None)
+
+
 # ------------------------------------------------------------- measures with the same differences
 
 

@@ -185,7 +185,7 @@ def test_compare_prefers_no_model_to_itself_with_shorter_lists(form: str, test: 
     if test == "t":
         untested += "; shares of groups are tested for p@1, ndcg@1"
     assert any(f"{untested}; if no list was cut" in note for note in comparison.notes)
-    few = "lists have few labels of a group (frequent 0.5 of 1, rare 0.5 of 1 in"
+    few = "lists have few labels of a group (frequent 0.5 of 1, rare 0.5 of 1 on average in"
     assert any(few in note for note in comparison.notes)
 
 

@@ -136,6 +136,9 @@ def test_other_settings_are_notes_and_other_conventions_refused() -> None:
         "decision differs: top1 (mon), top2 (tue)",
     ]
     assert "p@3 has no value on mon" in trend(days, "p@3").notes
+    models = {"a": report_of(3, metrics=["p@1"]), "b": report_of(3)}
+    of_models = {"wed": Comparison(models), "thu": Comparison({**models, "a": report_of(4)})}
+    assert "p@3 has no value on wed" in trend(of_models, "p@3").notes
     days["wed"] = report_of(3, conventions="empty=one", metrics=["p@1"])
     message = "results: empty is zero (mon, tue) and one (wed); such values cannot be compared"
     with pytest.raises(ValueError, match=re.escape(message)):

@@ -6,6 +6,7 @@ import pytest
 
 from tests.own_measures import FMAX
 from xmleval.states.plan import STATES
+from xmleval.states.state import state_class
 from xmleval.testing import check_state
 
 EXAMPLES = 8
@@ -40,6 +41,19 @@ OTHERS = {
 def test_state_obeys_the_laws_that_packages_check(state: str) -> None:
     measures, options = MEASURES[state]
     check_state(state, measures, examples=EXAMPLES, **options)
+
+
+def test_merge_that_changes_the_other_state_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = state_class("row_sums")
+    merge = checked.merge
+
+    def merge_and_change(state: Any, other: Any) -> None:
+        merge(state, other)
+        other.n_defined += other.n_defined
+
+    monkeypatch.setattr(checked, "merge", merge_and_change)
+    with pytest.raises(AssertionError, match="merging changed the state that was added"):
+        check_state("row_sums", ["mrr@2"], examples=20)
 
 
 def test_every_state_is_checked() -> None:

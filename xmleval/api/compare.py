@@ -188,11 +188,11 @@ def compare(
               b: poor  0.5000
     second    a: good  0.7600 * b
               b: poor  0.5500
-    letters: better than that model, p < 0.05: paired t-test over groups of rows
-      (jackknife), Holm within each data set
+    letters: better than that model, p < 0.05: jackknife t-test over groups of rows,
+      Holm within each data set
     ties=order empty=zero unlisted=below
-    ± 95% confidence for other test rows, not for other training runs (jackknife of 28
-      groups of rows)
+    ± 95% interval: covers chance in test rows, not in training runs (jackknife of 28 groups of
+      rows)
     """
     refuse_unknown(options, keywords_of(compare), SHARED_ARGUMENTS)
     if models is None and y_pred is None and isinstance(y_true, Mapping | str | os.PathLike):

@@ -41,7 +41,7 @@ Vectors = tuple[Floats | None, Ints | None]  # weights of rows, and numbers of t
 JACKKNIFE = "t"
 ROW_TESTS = {"randomisation": sign_flip_p, "paired_t": paired_t_p, "wilcoxon": wilcoxon_p}
 TESTS = {
-    JACKKNIFE: "paired t-test over groups of rows (jackknife)",
+    JACKKNIFE: "jackknife t-test over groups of rows",
     "randomisation": "randomisation test of paired rows (sign flips)",
     "paired_t": "paired t-test of rows",
     "wilcoxon": "Wilcoxon signed-rank test of rows",

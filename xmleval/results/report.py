@@ -582,8 +582,8 @@ class Report(Result[Record], Mapping[str, float]):
         first = next(iter(self.estimates.values()), None)
         if first is not None:
             groups = _jackknife_text(first.n_groups)
-            rows = "for other test rows, not for other training runs"
-            lines.append(f"± {100 * level:.4g}% confidence {rows}{groups}")
+            chance = "covers chance in test rows, not in training runs"
+            lines.append(f"± {100 * level:.4g}% interval: {chance}{groups}")
         unsmooth = [spec.name for spec in self.specs if not spec.smooth]
         unknown = [
             spec.name for spec in self.specs if spec.smooth and spec.name not in self.estimates

@@ -181,7 +181,7 @@ class LabelGroupStates(Parts):
                 share = self._finish_share(name, results)
                 results.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], n_labels)
         if short_groups:
-            groups = f"({', '.join(short_groups)} in rows where the group is relevant)"
+            groups = f"({', '.join(short_groups)} on average in rows where the group is relevant)"
             results.notes["groups"] = (
                 f"lists have few labels of a group {groups}: measures at k within it count "
                 "missing labels as wrong"
