@@ -134,9 +134,8 @@ def apart_list() -> str:
         f"{mib['scikit-learn']} in scikit-learn."
     )
     intervals = (
-        f"`confidence=0.95` gives nearly every measure an interval. "
-        f"The interval of P@5 held the true mean in {first['covered']:.1%} of {first['sets']:,} simulated "
-        f"data sets."
+        f"`confidence=0.95` gives nearly every measure an interval. The interval of P@5 held the "
+        f"true mean in {first['covered']:.1%} of {first['sets']:,} simulated data sets."
     )
     texts = [
         f"**[Bounded memory]({method}#streams-of-scores).** {memory}",
