@@ -144,6 +144,7 @@ def test_evaluate_matches_names_in_memory_with_names_in_files() -> None:
         ({"n_labels": "x"}, "n_labels: 'x' is not a positive integer"),
         ({"running": Running(save="a.npz")}, "a.npz: is an input"),
         ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
+        ({"y_score": "ü" * 128}, " is not the name of a file: it has 128 characters"),
         (
             {"y_score": {"a": "a.npz", "b": None}},
             "y_score: 'a' has the rows of a model, but 'b' has not",

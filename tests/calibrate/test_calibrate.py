@@ -227,6 +227,12 @@ def test_calibrate_command_fits_and_maps_files(
         report = json.loads(run(f"evaluate Y.npz {name} --metrics brier@5 --format json"))
         expected = evaluate(truth, mapped, metrics="brier@5")["brier@5"]
         assert math.isclose(report["values"]["brier@5"], expected, rel_tol=1e-6)
+    labels[:, 4] = -1  # an empty slot
+    np.save("short_indices.npy", labels)
+    np.save("short_scores.npy", ranked)
+    for name in ("P.txt", "P_indices.npy"):
+        out = run(f"calibrate apply short_indices.npy --map m.json --output {name}")
+        assert "80 rows, 320 probabilities" in out
     Path("Y.qrels").write_text("q1 0 a 1\nq1 0 c 0\nq2 0 b 1\n")
     Path("S.run").write_text("q2 Q0 b 1 3.0 x\nq2 Q0 a 2 1.0 x\nq1 Q0 a 1 2.0 x\nq1 Q0 c 2 0.5 x\n")
     run("calibrate fit Y.qrels S.run --output m.json")

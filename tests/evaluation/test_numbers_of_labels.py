@@ -53,6 +53,15 @@ def test_ids_beyond_those_of_the_truth_are_labels_with_a_note(largest: int) -> N
     assert any("have no row" in note for note in report.notes) == (n_labels > 6)
 
 
+def test_labels_without_a_row_and_a_prediction_are_noted_of_sets_alone() -> None:
+    Path("P.txt").write_text("0\n7\n")
+    Path("Y.txt").write_text("0\n7\n")
+    sets = scan("P.txt", format="lines")
+    report = evaluate(scan("Y.txt", format="lines"), y_pred=sets, metrics="f1.macro")
+    note = "Y.txt: 6 of 8 labels have no row and no score, as the largest id is 7; "
+    assert any(each.startswith(note) for each in report.notes)
+
+
 @pytest.mark.parametrize("largest", [1, 7])
 def test_a_given_number_of_labels_leaves_no_note(largest: int) -> None:
     name = lists(largest)

@@ -62,7 +62,9 @@ def data_sets(draw: st.DrawFn) -> dict[str, DataSet]:
         scores = {}
         for place, model in enumerate(names):
             noise = rng.random(truth.shape) * (1 + place)
-            scores[model] = np.round(truth * 0.7 + noise, 6).astype(np.float64)
+            rounded = np.round(truth * 0.7 + noise, 6)
+            # no two of a row are equal: forms break ties by the number or the name of a label
+            scores[model] = np.round(rounded + np.arange(n_labels) / 1e7, 7)
         options = dict[str, Any]()
         if "label_groups" in grouped:
             options["label_groups"] = [f"group-{label % 2}" for label in range(n_labels)]

@@ -181,6 +181,16 @@ def test_reliability_is_a_table_by_any_spelling_and_in_json() -> None:
         report.reliability["ece@5"]
 
 
+@pytest.mark.parametrize("weights", [[2.0, 4.0, 6.0], [0.5, 0.25, 3.0], [1e-6, 1e6, 1.0]])
+def test_bins_have_the_weights_of_their_rows(weights: list[float]) -> None:
+    truth = np.eye(3)
+    scores = np.diag([0.1, 0.5, 0.9])
+    name = "ece(bins=2)@1"
+    bins = evaluate(truth, scores, metrics=name, sample_weight=weights).reliability[name]
+    np.testing.assert_allclose(bins["n"], [weights[0], weights[1] + weights[2]], rtol=1e-9)
+    assert bins["hit_rate"].tolist() == [1.0, 1.0]
+
+
 def test_link_maps_the_score_of_unlisted_labels_too() -> None:
     truth = np.array([[1, 0, 1], [0, 1, 0]])
     listed = csr_array(np.array([[2.0, -1, 0], [0, 1, 0]]))

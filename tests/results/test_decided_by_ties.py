@@ -438,3 +438,19 @@ def test_bands_of_rows_follow_one_another_where_states_of_files_are_merged(tmp_p
     merged = states[0].compute().results.row_intervals["ndcg@3"]
     whole = evaluate(truth, models["few"], **options).results.row_intervals["ndcg@3"]
     np.testing.assert_array_equal(merged, whole)
+
+
+@pytest.mark.parametrize(("n_tied", "is_decided"), [(1, False), (2, True), (3, True)])
+def test_rank_of_reports_takes_ties_in_half_of_the_rows_for_deciding(
+    n_tied: int, is_decided: bool
+) -> None:
+    truth = np.tile([0, 1], (4, 1))
+    tied = np.tile([0.0, 1.0], (4, 1))
+    tied[:n_tied] = 1
+    scores = {"tied": tied, "wrong": np.tile([1.0, 0.0], (4, 1))}
+    reports = {name: evaluate(truth, each, metrics="p@1") for name, each in scores.items()}
+    assert reports["tied"].tied_rows == {"p@1": n_tied / 4}
+    ranking = rank({"one": reports, "two": reports}, "p@1")
+    notes = [note for note in ranking.notes if note.startswith("may be decided by ties")]
+    assert len(notes) == is_decided
+    assert (ranking.average_ranks["tied"] == ranking.average_ranks["wrong"]) == is_decided

@@ -502,6 +502,17 @@ def test_rankings_are_looked_up_by_measure() -> None:
     assert rankings.get("p@3") is None
 
 
+def test_rankings_show_all_groups_of_a_model() -> None:
+    values = {}
+    for data_set, models in VALUES.items():
+        values[data_set] = {name: {"p@1": x, "speed": x} for name, x in models.items()}
+    rankings = rank(values, ["p@1", "speed"], higher_is_better=True, alpha=0.1)
+    (table,) = rankings.tables()
+    letters = {row[0].text: [cell.above for cell in row[1:]] for row in table.rows[1:5]}
+    expected = {"C4.5": "b", "C4.5+m": "a", "C4.5+cf": "ab", "C4.5+m+cf": "a"}
+    assert letters == {model: [letter, letter] for model, letter in expected.items()}
+
+
 def test_rankings_draw_a_diagram_for_each_measure() -> None:
     pytest.importorskip("matplotlib")
     measures = ["p@1", "ranking_loss"]

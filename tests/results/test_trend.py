@@ -177,6 +177,13 @@ def test_wrong_results_are_refused(message: str) -> None:
         trend(results, **options)
 
 
+@pytest.mark.parametrize("results", ["days", "days/*"])
+@pytest.mark.usefixtures("files")
+def test_days_of_a_folder_or_a_pattern_are_in_the_order_of_their_numbers(results: str) -> None:
+    days = [f"day{day}" for day in range(1, N_DAYS + 1)]
+    assert [day.rpartition("/")[2].partition(".")[0] for day in trend(results).days] == days
+
+
 def test_two_files_of_one_day_are_refused(files: Path, reports: dict[str, Report]) -> None:
     (files / f"day{N_DAYS}.json").write_text(reports["day1"].to_json())
     with pytest.raises(
