@@ -129,9 +129,9 @@ def apart_list() -> str:
     first = coverage[0]
     memory = (
         f"Exact micro-AUC of a stream of 10^{len(str(longest['scores'])) - 1} float32 scores took "
-        f"{longest['peak_bytes'] / 2**20:,.0f} MiB at its peak. For 74 million scores, it adds "
-        f"{mib['xmleval']} to the inputs here, {mib['torchmetrics']} in torchmetrics, and "
-        f"{mib['scikit-learn']} in scikit-learn."
+        f"{longest['peak_bytes'] / 2**20:,.0f} MiB at its peak. For 74 million scores, xmleval "
+        f"adds {mib['xmleval']} to the inputs, torchmetrics {mib['torchmetrics']}, and "
+        f"scikit-learn {mib['scikit-learn']}."
     )
     intervals = (
         f"`confidence=0.95` gives nearly every measure an interval. The interval of P@5 held the "

@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 
 import xmleval
+from xmleval.base.cached import cached
+from xmleval.results.report import Report
+from xmleval.results.trend import Trend
+from xmleval.view.block_rows import BlockRows, LabelLists
 
 MODULES = "xmleval", "xmleval.dask", "xmleval.effectiveness", "xmleval.io", "xmleval.thresholds"
 WITH_MORE = {"xmleval.Measure"}  # fields that the measures of xmleval have
@@ -81,10 +85,8 @@ def test_docstrings_list_all_parameters() -> None:
             assert listed == parameters, name
 
 
-@pytest.mark.parametrize("name", [name for name, text in DOCSTRINGS.items() if "+SKIP" in text])
-def test_examples_that_need_a_library_run(name: str) -> None:
-    pytest.importorskip(NEEDS[name.rpartition(".")[2]])
-    text = DOCSTRINGS[name].replace("# doctest: +SKIP", "")
+def run_example(name: str, text: str) -> None:
+    """Run the example of a docstring."""
     names = {
         "np": np,
         "xmleval": xmleval,
@@ -93,3 +95,22 @@ def test_examples_that_need_a_library_run(name: str) -> None:
     }
     test = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
     assert doctest.DocTestRunner().run(test).failed == 0
+
+
+CACHED = {
+    f"{owner.__name__}.{name}": member.__doc__ or ""
+    for owner in (LabelLists, BlockRows, Report, Trend)
+    for name, member in vars(owner).items()
+    if isinstance(member, cached)
+}
+
+
+@pytest.mark.parametrize("name", [name for name, text in CACHED.items() if ">>>" in text])
+def test_examples_of_cached_properties_run(name: str) -> None:
+    run_example(name, inspect.cleandoc(CACHED[name]))
+
+
+@pytest.mark.parametrize("name", [name for name, text in DOCSTRINGS.items() if "+SKIP" in text])
+def test_examples_that_need_a_library_run(name: str) -> None:
+    pytest.importorskip(NEEDS[name.rpartition(".")[2]])
+    run_example(name, DOCSTRINGS[name].replace("# doctest: +SKIP", ""))

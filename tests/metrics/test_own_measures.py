@@ -245,6 +245,14 @@ BROKEN_FIELDS = [
         {
             "value": lambda counts, setting: counts.tp * 0.0,
             "state": "label_totals",
+            "averages": ("macro", "micro"),
+        },
+        'a measure of label_totals has "macro" and "weighted" averages; for a ratio of sums',
+    ),
+    (
+        {
+            "value": lambda counts, setting: counts.tp * 0.0,
+            "state": "label_totals",
             "averages": ("macro",),
             "row_data": ("age",),
         },
@@ -687,6 +695,15 @@ BROKEN: list[tuple[str, Callable[[BlockRows], Any], str]] = [
         "the same call gives the same bits",
     ),
     (
+        "depth",
+        lambda rows: np.where(
+            rows.relevant.sum_by_row(rows.view.ranks > 2) > 0,  # there if others read more
+            0.25,
+            rows.listed.sum_by_row(rows.hits) / 2,
+        ),
+        "beside other measures",
+    ),
+    (
         "block",
         lambda rows: rows.listed.sum_by_row(rows.hits) / 2 + 1e-11 * rows.n_rows,
         "the value of a row depends on this row alone",
@@ -978,6 +995,28 @@ def test_formulas_read_ranks_and_propensities() -> None:
     assert report.per_row()["lab-weights"].tolist() == [5, 2, 0]
     with pytest.raises(ValueError, match="lab-weights needs y_train= or inverse_propensity="):
         evaluate(truth, SMALL_SCORES, metrics=weights)
+
+
+@pytest.mark.parametrize("others", [[], ["p@5"], ["lrap"]], ids=repr)
+def test_ranks_of_formulas_end_at_the_cutoff(others: list[str]) -> None:
+    measure = Measure(
+        "lab-ranks_at",
+        rows=lambda rows: sums_of_relevant(rows.ranks, rows),
+        range=(0, 99),
+        cutoff="required",
+        needs=("scores",),
+    )
+    rng = np.random.default_rng(3)
+    truth = (rng.random((9, 8)) < 0.4).astype(int)
+    scores = rng.random(truth.shape)
+    ids = np.argsort(-scores, axis=1)
+    places = np.argsort(ids, axis=1) + 1
+    expected = (truth * places * (places <= 2)).sum(axis=1)
+    lists = (ids[:, :6], np.take_along_axis(scores, ids[:, :6], axis=1))
+    for form in (scores, sp.csr_array(scores), lists):
+        report = evaluate(truth, form, metrics=["lab-ranks_at@2", *others], per_row=True)
+        assert report.per_row()["lab-ranks_at@2"].tolist() == expected.tolist()
+    assert measure.name == "lab-ranks_at"
 
 
 TREE = [("a", "x"), ("b", "x"), ("c", "y"), ("x", "root"), ("y", "root")]

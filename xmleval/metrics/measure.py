@@ -170,7 +170,7 @@ class Measure:
         ``inverse_propensity`` and ``sample_weight``.
     averages : tuple of str, optional
         Of ``state="label_totals"`` and ``"score_runs"``: averages that the name takes, of
-        ``"macro"``, ``"micro"`` and ``"weighted"``.
+        ``"macro"``, ``"micro"`` (not of label_totals) and ``"weighted"``.
     empty : {"", "zero", "undefined"}, default ""
         Whether rows without relevant labels follow the convention ``empty``: "zero" for a formula
         that is 0 there, "undefined" for one that is 0/0. With "", the formula decides.
@@ -396,6 +396,9 @@ def _check_averages(measure: Measure) -> None:
     if bool(measure.averages) != is_averaged:
         need = "needs averages=" if is_averaged else "takes no averages="
         raise ValueError(f"a measure of {measure.state or 'rows'} {need}")
+    if measure.state == "label_totals" and "micro" in measure.averages:
+        ratio = "for a ratio of sums over all rows and labels, give rows= and total="
+        raise ValueError(f'a measure of label_totals has "macro" and "weighted" averages; {ratio}')
     if measure.state == "rank_profile" and measure.cutoff != "required":
         raise ValueError('a measure of state="rank_profile" needs cutoff="required"')
 

@@ -55,7 +55,7 @@ class LabelLists:
         --------
         >>> lists = xmleval.testing.example_rows(k=2).listed
         >>> lists.sizes.tolist()
-        [2, 2, 1, 0]
+        [2, 2, 2, 0]
         """
         return row_sizes(self.ptr)
 
@@ -67,7 +67,7 @@ class LabelLists:
         --------
         >>> lists = xmleval.testing.example_rows(k=2).listed
         >>> lists.rows.tolist()
-        [0, 0, 1, 1, 2]
+        [0, 0, 1, 1, 2, 2]
         """
         return np.repeat(np.arange(self.sizes.size), self.sizes)
 
@@ -79,7 +79,7 @@ class LabelLists:
         --------
         >>> lists = xmleval.testing.example_rows(k=2).listed
         >>> lists.ranks.tolist()
-        [1, 2, 1, 2, 1]
+        [1, 2, 1, 2, 1, 2]
         """
         return np.arange(1, self.labels.size + 1) - self.ptr[self.rows]
 
@@ -280,7 +280,7 @@ class BlockRows:
         --------
         >>> rows = xmleval.testing.example_rows(k=2)
         >>> rows.listed.labels.tolist(), rows.listed.scores.tolist()
-        ([2, 1, 1, 5, 3], [0.9, 0.5, 0.75, 0.125, 0.5])
+        ([2, 1, 1, 5, 3, 6], [0.9, 0.5, 0.75, 0.125, 0.5, 0.25])
         """
         ranking = self.view.ranking
         if not ranking.ordered:
@@ -304,7 +304,7 @@ class BlockRows:
         --------
         >>> rows = xmleval.testing.example_rows(k=2)
         >>> rows.hits.tolist()
-        [True, False, True, False, False]
+        [True, False, True, False, False, False]
         """
         return self.relevant.contain(self.listed)
 
@@ -312,13 +312,18 @@ class BlockRows:
     def ranks(self) -> Ints:
         """Rank of each of the `relevant` labels, from 1, int64 (t,); 0 for labels without one.
 
+        Labels beyond the cutoff have none.
+
         Examples
         --------
         >>> rows = xmleval.testing.example_rows(k=2)
         >>> rows.ranks.tolist()
-        [3, 1, 0, 1, 0, 0]
+        [0, 1, 0, 1, 0, 0]
         """
-        return _read_only(self.view.ranks)
+        ranks = self.view.ranks
+        if self.k is not None:
+            ranks = np.where(ranks <= self.k, ranks, 0)
+        return _read_only(ranks)
 
     @cached
     def predicted(self) -> LabelLists:
@@ -333,7 +338,7 @@ class BlockRows:
         --------
         >>> rows = xmleval.testing.example_rows(k=2)
         >>> rows.predicted.labels.tolist()
-        [1, 2, 1, 5, 3]
+        [2, 1, 1, 5, 3, 6]
         """
         if self.sets is not None:
             return self.sets
@@ -350,7 +355,7 @@ class BlockRows:
         --------
         >>> rows = xmleval.testing.example_rows(k=2)
         >>> rows.is_known.tolist()
-        [True, True, True, True, True]
+        [True, True, True, True, True, False]
         """
         return self.listed.labels < self.n_labels
 

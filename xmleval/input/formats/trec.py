@@ -301,7 +301,7 @@ def _name_of(names: OptionalNames, number: int, kind: str) -> str:
 
 QRELS = Format(
     name="qrels",
-    title="TREC qrels: judgements of documents, for names or numbers",
+    title="TREC qrels: judgements of documents, by name or number",
     extensions=(".qrels", ".qrels.gz"),
     holds=("truth",),
     pieces=lambda path, kind: qrels_pieces([path], kind),
