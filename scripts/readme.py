@@ -130,7 +130,7 @@ def apart_list() -> str:
     memory = (
         f"Exact micro-AUC of a stream of 10^{len(str(longest['scores'])) - 1} float32 scores took "
         f"{longest['peak_bytes'] / 2**20:,.0f} MiB at its peak. For 74 million scores, xmleval "
-        f"adds {mib['xmleval']} to the inputs, torchmetrics {mib['torchmetrics']}, and "
+        f"uses {mib['xmleval']} beyond the inputs, torchmetrics {mib['torchmetrics']}, and "
         f"scikit-learn {mib['scikit-learn']}."
     )
     intervals = (

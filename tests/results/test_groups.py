@@ -53,7 +53,7 @@ def check_whole_among_groups(comparison: Comparison, test: str | None) -> None:
     p_values = [difference.p_value for difference in comparison.differences if not difference.group]
     expected = [difference.p_value for difference in without_groups]
     np.testing.assert_array_equal(p_values, expected)
-    title = f"Holm over {comparison.n_tests} tests, including tests within groups"
+    title = f"Holm over {comparison.n_tests} tests, including tests by group"
     assert title in str(comparison)
     assert title in comparison.to_markdown()
     assert title in comparison.to_latex()

@@ -552,7 +552,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
         if any(difference.same_as for difference in self.differences):
             tests += ", counting tests of the same differences once"
         if len(self._tested) > 1:
-            tests += ", including tests within groups"
+            tests += ", including tests by group"
         n_rows = max(self._row_counts, default=self._first.n_rows)
         alpha = 1 - (self.level or 0.0)
         return f"{mark}, p < {alpha:.4g}: {test}, Holm over {tests}, n = {n_rows} rows"
@@ -761,7 +761,7 @@ class Comparison(Result[Record], Mapping[str, Report]):
                 rows[group, spec.name] = Cell(f"{group}, {spec.symbol}", spec.metric.direction)
             for (name, model), cell in self._cells(place, number).items():
                 cells[(group, name), model] = cell
-        caption = f"{KINDS['shares']} in the values of all"
+        caption = f"{KINDS['shares']} in the values of all labels"
         columns = self._model_heads(places[0])
         return table_of(caption, "group, measure", rows, columns, cells, "groups")
 
