@@ -188,7 +188,7 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--scores", nargs="+", type=float, default=[1e8, 1e9, 1e10])
+    add("--scores", nargs="+", type=float, default=[1e8, 1e9])
     add("--output", type=Path, default=ROOT / "benchmarks" / "results" / "many_labels.json")
     args = parser.parse_args(arguments)
     results: dict[str, Any] = {"records": [], "machine": identity()}
