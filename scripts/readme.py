@@ -14,6 +14,7 @@ after a backslash. Other commands than `xmleval`, such as `printf`, are run by t
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import re
@@ -134,8 +135,8 @@ def apart_list() -> str:
         f"scikit-learn {mib['scikit-learn']}."
     )
     intervals = (
-        f"`confidence=0.95` gives nearly every measure an interval. The interval of P@5 held the "
-        f"true mean in {first['covered']:.1%} of {first['sets']:,} simulated data sets."
+        f"`confidence=0.95` gives nearly every measure an interval. The interval of P@5 contained "
+        f"the true mean in {first['covered']:.1%} of {first['sets']:,} simulated data sets."
     )
     texts = [
         f"**[Bounded memory]({method}#streams-of-scores).** {memory}",
@@ -149,32 +150,11 @@ def benchmark_tables() -> str:
     return (RESULTS / "tables.md").read_text(encoding="utf-8").strip()
 
 
-def streams_table() -> str:
-    """Return the table of streams of scores."""
-    from benchmarks.streams import table_of
-
-    return table_of(json.loads((RESULTS / "streams.json").read_text(encoding="utf-8")))
-
-
-def label_sets_table() -> str:
-    """Return the table of rules for sets of three labels."""
-    from benchmarks.label_sets import table_of
-
-    return table_of(json.loads((RESULTS / "label_sets.json").read_text(encoding="utf-8")))
-
-
-def many_labels_table() -> str:
-    """Return the table of streams with a hundred million labels."""
-    from benchmarks.many_labels import table_of
-
-    return table_of(json.loads((RESULTS / "many_labels.json").read_text(encoding="utf-8")))
-
-
-def processes_table() -> str:
-    """Return the table of processes beside threads."""
-    from benchmarks.processes import table_of
-
-    return table_of(json.loads((RESULTS / "processes.json").read_text(encoding="utf-8")))
+def results_table(name: str) -> str:
+    """Return the table that a module of benchmarks makes of its latest results."""
+    results = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    text: str = importlib.import_module(f"benchmarks.{name}").table_of(results)
+    return text
 
 
 def conventions_table() -> str:
@@ -219,10 +199,10 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "speed": speed_table,
     "apart": apart_list,
     "benchmarks": benchmark_tables,
-    "streams": streams_table,
-    "label_sets": label_sets_table,
-    "many_labels": many_labels_table,
-    "processes": processes_table,
+    **{
+        name: partial(results_table, name)
+        for name in ("label_sets", "many_labels", "processes", "streams")
+    },
 }
 
 

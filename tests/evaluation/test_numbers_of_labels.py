@@ -146,7 +146,7 @@ TRAINING = {"npz": "train.npz", "npy": "train.npy", "header": "train.txt"}
 
 
 def write_training(n_labels: int) -> None:
-    """Write five training rows of labels 0 and 1, in files that tell ``n_labels``."""
+    """Write five training rows of labels 0 and 1, in files that state ``n_labels``."""
     train = np.zeros((5, n_labels))
     train[:, 0] = 1
     train[2:, 1] = 1
@@ -176,7 +176,7 @@ def test_training_files_of_another_number_of_labels_are_refused(train: str, n_tr
 
 
 @pytest.mark.parametrize("train", TRAINING.values(), ids=TRAINING)
-def test_training_files_tell_more_labels_than_ids_do(train: str) -> None:
+def test_training_files_that_state_more_labels_than_ids_do_are_refused(train: str) -> None:
     write_training(3)
     truth = scan("Y.txt", format="lines")
     options: dict[str, Any] = {"metrics": "psp@1", "y_train": train}

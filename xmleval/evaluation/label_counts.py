@@ -105,7 +105,7 @@ def is_label_count_known(
 def refuse_other_training_labels(
     train: NamedPieces, rows: MatchedInputs, n_labels: int, n_expected: int | None
 ) -> None:
-    """Refuse training labels that tell another number of labels than that of a report."""
+    """Refuse training labels whose number of labels is known and differs from a report's."""
     name, pieces = train
     n_trained = pieces.n_labels
     if n_trained is None or pieces.ends_at_largest:
