@@ -191,8 +191,8 @@ def compare(
     letters: better than that model, p < 0.05: jackknife t-test over groups of rows,
       Holm within each data set
     ties=order empty=zero unlisted=below
-    ± 95% interval: covers chance in test rows, not in training runs (jackknife of 28 groups of
-      rows)
+    ± 95% interval: covers chance in test rows, not in training runs (jackknife of
+      28 groups of rows)
     """
     refuse_unknown(options, keywords_of(compare), SHARED_ARGUMENTS)
     if models is None and y_pred is None and isinstance(y_true, Mapping | str | os.PathLike):
