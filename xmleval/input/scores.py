@@ -476,6 +476,11 @@ def _cut(ranking: RankedRows, reading: Reading, in_order: bool = True) -> Ranked
     return with_cut_ties(cut) if reading.keeps_ties else cut
 
 
+def select_leading(ranking: RankedRows, depth: int) -> RankedRows:
+    """Return the best entries of unsorted rows, best first."""
+    return _cut(ranking._replace(ordered=True), Reading("y_score", 0, depth=depth), in_order=False)
+
+
 def with_cut_ties(ranking: RankedRows) -> RankedRows:
     """Return rows with the labels that tie with their last one; all labels have a rank."""
     cut_ties = ranking.cut_ties

@@ -103,12 +103,16 @@ class Spec:
         """Names of the measures, at its cutoff, from whose values it is computed."""
         return tuple(f"{part}@{self.k}" if self.k else part for part in self.metric.parts)
 
+    @property
+    def reads_first_scores(self) -> bool:
+        """Whether it reads the scores of the first k labels."""
+        return "probabilities" in self.metric.needs and self.k is not None
+
     @cached
     def of_sets(self) -> bool:
         """Whether it reads predicted sets, or the first k labels as sets."""
-        needs = self.metric.needs
-        reads_first = "probabilities" in needs and self.k is not None
-        return "sets" in needs or self.state == SETS_OF_LABELS or reads_first
+        is_of_sets = "sets" in self.metric.needs or self.state == SETS_OF_LABELS
+        return is_of_sets or self.reads_first_scores
 
     @cached
     def ties(self) -> str:

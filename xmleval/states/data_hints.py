@@ -566,12 +566,16 @@ def _count_gaps(view: View, n: dict[str, int]) -> None:
 
 
 def row_ends(ranking: RankedRows) -> tuple[Scores, Scores]:
-    """Return the first and the last scores of lists that are not empty."""
-    assert ranking.scores is not None
+    """Return the highest and the lowest scores of the rows that list any labels."""
+    scores = ranking.scores
+    assert scores is not None
     starts = ranking.ptr[:-1]
     stops = ranking.ptr[1:]
     has_labels = starts < stops
-    return ranking.scores[starts[has_labels]], ranking.scores[stops[has_labels] - 1]
+    starts = starts[has_labels]
+    if ranking.ordered or not starts.size:
+        return scores[starts], scores[stops[has_labels] - 1]
+    return np.maximum.reduceat(scores, starts), np.minimum.reduceat(scores, starts)
 
 
 def is_threshold_of_probabilities(plan: Plan) -> bool:

@@ -403,7 +403,7 @@ def _find_reading(
         depth=depth,
         keeps_ties=keeps_ties and depth is not None,
         reads_scores=has_curves or any(spec.reads_scores for spec in specs),
-        ordered=_needs_order(settings, specs, kept_decisions),
+        ordered=_needs_order(settings, specs, kept_decisions, depth),
         uses_decision=uses_decision,
     )
 
@@ -428,13 +428,32 @@ def _count_leading_read(spec: Spec, n_in_sets: int | None) -> int | None:
 
 
 def _needs_order(
-    settings: Settings, specs: Sequence[Spec], kept_decisions: Mapping[Decision, Sequence[str]]
+    settings: Settings,
+    specs: Sequence[Spec],
+    kept_decisions: Mapping[Decision, Sequence[str]],
+    depth: int | None,
 ) -> bool:
-    """Return whether lists must be sorted."""
-    if settings.bounds or [*kept_decisions] not in ([], [GIVEN_SETS]):
+    """Return whether rows must be sorted.
+
+    Sets of few labels are selected from whole rows; rows that are cut are sorted by cutting them.
+
+    depth : number of leading labels of a row that are read, None for all
+    """
+    if settings.bounds:
         return True
-    has_made_sets = _count_leading_in_sets(settings.decision) != 0
-    return any(spec.of_sets and (spec.k is not None or has_made_sets) for spec in specs)
+    if depth is None and any(spec.reads_first_scores for spec in specs):
+        return True
+    decisions = {*kept_decisions}
+    for spec in specs:
+        if spec.of_sets and spec.k is not None:
+            decisions.add(top(spec.k))
+        elif spec.of_sets and settings.decision is not None:
+            decisions.add(settings.decision)
+    decisions.discard(GIVEN_SETS)
+    if depth is not None:
+        return bool(decisions)
+    unlisted = settings.conventions.unlisted_score
+    return any(decision.needs_order(unlisted) for decision in decisions)
 
 
 def _gapless(settings: Settings, specs: Sequence[Spec]) -> list[Spec]:

@@ -18,9 +18,10 @@ from xmleval.base.errors import MOST, Field, InputError, Keyword, Message, count
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.input.canonical import RankedRows, Truth
 from xmleval.input.rows import pointer
+from xmleval.input.scores import SELECTED, select_leading
 from xmleval.kernels.calibrating import find_outside
 from xmleval.kernels.choosing import mark_best
-from xmleval.kernels.ranking import copy_heads, count_leading, fill_heads
+from xmleval.kernels.ranking import copy_heads, count_leading, fill_heads, rank_rows
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
 
 NONE: Floats = np.empty(0)
@@ -106,6 +107,19 @@ class Decision:
             return int(self.value)
         return self.limit or None
 
+    def needs_order(self, unlisted: float | None) -> bool:
+        """Return whether the sets are made only from sorted rows; see `leading_entries`.
+
+        unlisted : score of unlisted labels, None where they rank below everything
+        """
+        if self.kind in ("pred", "labels"):
+            return False
+        if self.kind == "top" and unlisted is not None:
+            return True
+        if self.kind in ("top", "listed", "threshold"):
+            return self.n_leading is not None and self.n_leading > SELECTED
+        return True
+
     def __str__(self) -> str:
         """Return the name."""
         return self.name
@@ -143,7 +157,9 @@ class PredictedSets(NamedTuple):
 def choose(
     decision: Decision, ranking: RankedRows, n_labels: int, unlisted: float | None
 ) -> PredictedSets:
-    """Return the sets predicted by a decision; entries must be sorted unless it is "labels"."""
+    """Return the sets predicted by a decision, from sorted rows if it needs their order."""
+    if not ranking.ordered and decision.kind != "labels":
+        ranking = leading_entries(decision, ranking)
     if decision.kind in ("top", "listed"):
         k = min(int(decision.value), n_labels)
         if unlisted is None or decision.kind == "listed":
@@ -171,6 +187,28 @@ def choose(
         if decision.limit:
             cut = np.minimum(cut, decision.limit)
     return PredictedSets(cut, ranking.ptr, ranking.labels)
+
+
+def leading_entries(decision: Decision, ranking: RankedRows) -> RankedRows:
+    """Return the entries of unsorted rows that may be in the predicted sets, best first.
+
+    That is faster than to sort whole rows where these are few.
+    """
+    assert not decision.needs_order(None)
+    scores = ranking.scores
+    assert scores is not None
+    if decision.n_leading is not None:
+        return select_leading(ranking, decision.n_leading)
+    is_above = scores > as_score(decision.value, scores)
+    if decision.inclusive:
+        is_above = scores >= as_score(decision.value, scores)
+    labels = ranking.labels[is_above]
+    scores = scores[is_above]
+    ptr = pointer(is_above)[ranking.ptr]
+    rank_rows(ptr, labels, scores)
+    return ranking._replace(
+        ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr), ordered=True
+    )
 
 
 def _choose_with_unlisted(ranking: RankedRows, n_labels: int, k: int) -> PredictedSets:
