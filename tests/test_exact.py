@@ -117,6 +117,12 @@ def test_discount_sums_are_right_far_down_the_list(rank: int) -> None:
     assert discount_sums(np.array([rank]))[0] == pytest.approx(float(expected), rel=2e-14)
 
 
+def test_discount_sums_of_long_and_short_lists_are_those_of_each_alone() -> None:
+    ranks = np.array([3, TABULATED + 4464, 0, TABULATED, 2**31])
+    alone = [discount_sums(ranks[place : place + 1])[0] for place in range(ranks.size)]
+    np.testing.assert_array_equal(discount_sums(ranks), alone)
+
+
 def fraction_of(pair: Any) -> Fraction:
     return Fraction(float(pair[0])) + Fraction(float(pair[1]))
 

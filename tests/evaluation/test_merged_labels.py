@@ -220,14 +220,38 @@ def test_equal_scores_of_columns_in_another_order_are_refused(tmp_path: Path) ->
     assert evaluator(["a", "b"], tied).merge(evaluator(["b", "a"], [0.1, 0.2])).n_rows == 2
 
 
-def test_equal_scores_of_irrelevant_labels_matter_by_label() -> None:
-    def evaluator(labels: list[str]) -> Evaluator:
-        evaluator = Evaluator("f1.macro@1", labels=labels)
-        evaluator.update(np.zeros((2, 2)), np.full((2, 2), 0.5))
+@pytest.mark.parametrize("whole", [[], ["auc.macro"]], ids=["leading", "whole rows"])
+@pytest.mark.parametrize("decision", ["top1", "top1&threshold0.2"])
+def test_equal_scores_of_irrelevant_labels_matter_by_label(whole: list[str], decision: str) -> None:
+    def evaluator(labels: list[str], scores: list[float]) -> Evaluator:
+        evaluator = Evaluator(["f1.macro", *whole], labels=labels, decision=decision)
+        evaluator.update(np.zeros((2, 3)), np.array([scores, scores]))
         return evaluator
 
-    with pytest.raises(ValueError, match="equal scores rank by the number"):
-        evaluator(["a", "b"]).merge(evaluator(["b", "a"]))
+    message = "equal scores rank by the number"
+    with pytest.raises(ValueError, match=message):
+        evaluator(["a", "b", "c"], [0.5, 0.5, 0.1]).merge(evaluator(["b", "a", "c"], [0.5, 0.5, 0]))
+    if whole:  # equal scores behind the first label change no set
+        scores = [0.5, 0.4, 0.4]
+        merged = evaluator(["a", "b", "c"], scores).merge(evaluator(["b", "a", "c"], scores))
+        assert merged.n_rows == 4
+
+
+@pytest.mark.parametrize("score", [0.0, 0.3])
+def test_ranks_do_not_merge_with_further_labels_where_unlisted_ones_have_a_score(
+    score: float,
+) -> None:
+    def evaluator(labels: list[str]) -> Evaluator:
+        evaluator = Evaluator("p@1", labels=labels, conventions={"unlisted": score})
+        evaluator.update([["a"]], [{"a": 0.5, "b": 0.4}])
+        return evaluator
+
+    short = ["a", "b"]
+    longer = ["a", "b", "c"]
+    for first, second in [(short, longer), (longer, short)]:
+        with pytest.raises(ValueError, match="unlisted labels have a score, and take ranks"):
+            evaluator(first).merge(evaluator(second))
+    assert evaluator(short).merge(evaluator(short)).compute()["p@1"] == 1.0
 
 
 def test_predictions_of_unknown_labels_count_as_wrong_where_that_is_exact() -> None:

@@ -314,6 +314,19 @@ def test_labels_that_no_row_judges_are_undefined() -> None:
     assert np.isnan(report.per_label()["accuracy"][1])
 
 
+@pytest.mark.parametrize("form", ["judged", "unjudged"])
+def test_predicted_labels_that_nobody_judged_are_left_out(form: str) -> None:
+    truth = np.array([[1, 0, 0, 0], [0, 1, 0, 0]])
+    predicted = np.array([[1, 1, 0, 1], [0, 1, 1, 0]])
+    judged = np.array([[1, 1, 1, 0], [0, 1, 0, 1]])
+    cells = judged if form == "judged" else 1 - judged
+    arguments: dict[str, Any] = {form: sp.csr_array(cells)}
+    metrics = ["f1.micro", "accuracy.micro"]
+    report = evaluate(truth, y_pred=predicted, metrics=metrics, **arguments)
+    assert report["f1.micro"] == pytest.approx(2 * 2 / (2 * 2 + 1))
+    assert report["accuracy.micro"] == pytest.approx(4 / 5)
+
+
 def test_forms_of_judged_cells_do_not_change_between_updates() -> None:
     evaluator = Evaluator("p@1")
     evaluator.update(Y, S, judged=JUDGED)

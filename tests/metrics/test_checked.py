@@ -91,3 +91,11 @@ def test_measures_without_values_of_rows_cannot_be_checked(name: str) -> None:
     message = f"^{re.escape(name)}: check_measure is for measures with values of rows$"
     with pytest.raises(ValueError, match=message):
         check_measure(name, lambda row: 0.0, examples=2)
+
+
+def test_a_value_beside_an_undefined_one_is_a_difference() -> None:
+    def no_value(row: PlainRow) -> float:
+        return math.nan
+
+    with pytest.raises(AssertionError, match="nan"):
+        check_measure("p@2", no_value, examples=10)

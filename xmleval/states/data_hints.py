@@ -30,7 +30,7 @@ from xmleval.states.effects import (
     reads_relevance,
 )
 from xmleval.states.list_lengths import ListLengths, measure_lengths
-from xmleval.states.plan import NO_GAPS, Plan, at_level
+from xmleval.states.plan import GIVEN_SETS, NO_GAPS, Plan, at_level
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import ListLength, Results
 from xmleval.states.state import Arrays, State, unjudged_rows
@@ -53,7 +53,7 @@ COUNTS = (
     "above_1",  # rows with scores above 1
     "outside",  # predicted labels that are no nodes of a hierarchy
     "unjudged",  # labels of rows that are not judged
-    "equal",  # blocks with equal scores in a sorted list, where labels have names
+    "equal",  # blocks in which equal scores may decide sets, where labels have names
     # blocks with label names, with judged labels that are not relevant, with unknown labels, with
     # scores other than 0 and 1, and with scores that rise or fall along lists
     "named",
@@ -227,8 +227,8 @@ class DataHints(State):
         n["graded"] += not raw.binary
         n["rising"] += raw.rises
         n["falling"] += raw.falls
-        if self.plan.labels is not None and ranking.ordered:
-            n["equal"] += ranking.has_ties
+        if self.plan.labels is not None:
+            n["equal"] += self._may_order_decide(view, ranking)
         if self.cutoffs.size and _may_tie(view):
             is_noted = np.zeros(view.n_rows, np.bool_)
             whole = with_cut_ties(view.ranking)
@@ -239,6 +239,16 @@ class DataHints(State):
             n["tied"] += int(np.count_nonzero(is_noted))
             self.n_tied = self.n_tied + np.stack(n_tied)
         self.lengths = self.lengths.plus(measure_lengths(ranking.ptr, self.deepest_read))
+
+    def _may_order_decide(self, view: View, ranking: RankedRows) -> bool:
+        """Return whether the order of equal scores may decide which labels are in sets."""
+        if ranking.ordered:
+            return ranking.has_ties
+        plan = self.plan
+        decisions = {*plan.kept_decisions}
+        decisions.update(plan.decide(spec) for spec in plan.all_specs if spec.of_sets)
+        decisions.discard(GIVEN_SETS)
+        return any(view.candidates(decision).cut_ties is not None for decision in decisions)
 
     def _with_gains(self, view: View, gain: Gain) -> tuple[View, Floats]:
         """Return the rows with the labels that gain something, and what each one gains.

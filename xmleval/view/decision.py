@@ -157,9 +157,7 @@ class PredictedSets(NamedTuple):
 def choose(
     decision: Decision, ranking: RankedRows, n_labels: int, unlisted: float | None
 ) -> PredictedSets:
-    """Return the sets predicted by a decision, from sorted rows if it needs their order."""
-    if not ranking.ordered and decision.kind != "labels":
-        ranking = leading_entries(decision, ranking)
+    """Return the sets predicted by a decision; entries must be sorted unless it is "labels"."""
     if decision.kind in ("top", "listed"):
         k = min(int(decision.value), n_labels)
         if unlisted is None or decision.kind == "listed":

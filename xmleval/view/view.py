@@ -50,7 +50,7 @@ from xmleval.kernels.tie_orders import (
 )
 from xmleval.numerics.discounts import discount_sums, first_discounts, tabulated_logs
 from xmleval.view.block import Block, Hierarchy
-from xmleval.view.decision import LISTED, Decision, PredictedSets, choose
+from xmleval.view.decision import LISTED, Decision, PredictedSets, choose, leading_entries
 from xmleval.view.expected import Expected
 from xmleval.view.facts import Counts, Extremes, FirstGroup, TieSummary
 
@@ -603,7 +603,14 @@ class View:
             return PredictedSets(row_sizes(pred.ptr), *pred[:2])
         if self.block.unknown and decision.of_each:  # it has no numbers for unknown labels
             return self.inside.predicted(decision)
-        return choose(decision, self.ranking, self.n_ranked, self.unlisted)
+        return choose(decision, self.candidates(decision), self.n_ranked, self.unlisted)
+
+    @cached_by_decision
+    def candidates(self, decision: Decision) -> RankedRows:
+        """Return the entries from which sets are chosen, best first unless rules are by label."""
+        if self.ranking.ordered or decision.kind == "labels":
+            return self.ranking
+        return leading_entries(decision, self.ranking)
 
     @cached_by_decision
     def hits(self, decision: Decision) -> tuple[Labels, Ints]:
