@@ -72,6 +72,10 @@ def test_blocks_of_lists_need_the_number_of_labels() -> None:
             "y_score: row 4: score nan is not a number; scores must be ordered",
         ),
         (
+            [(np.eye(3), np.eye(3)), (np.eye(3), np.diag([np.nan, 1, 1]))],
+            "y_score: row 3: score nan is not a number; scores must be ordered",
+        ),
+        (
             [(np.eye(3), np.eye(3)), (np.eye(3), np.eye(2, 3))],
             "y_score: 2 rows do not match the 3 of y_true",
         ),

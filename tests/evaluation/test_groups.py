@@ -293,6 +293,7 @@ def test_label_groups_are_found_by_name_and_matched_by_names_of_labels() -> None
             "labels in y_true",
         ),
         ({-1: "a"}, "-1 is not a label id in 0..2"),
+        ({1: "a", 3: "b"}, "3 is not a label id in 0..2"),
     ],
 )
 def test_groups_of_labels_and_rows_are_refused_with_their_place(groups: Any, message: str) -> None:

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -153,6 +154,18 @@ def test_scorer_warns_of_notes_once() -> None:
     model = DecisionTreeClassifier(random_state=0)  # whose scores are all 0 or 1
     with pytest.warns(UserWarning, match="every score is 0 or 1") as caught:
         cross_validate(model, X, Y, scoring=make_scorer("p@3"), cv=3)
+    assert len(caught) == 1
+
+
+def test_scorer_warns_of_a_note_once_though_other_scores_have_none() -> None:
+    model = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    others = LogisticRegression().fit(X, Y[:, 0])
+    scorer = make_scorer("p@3", response_method="predict_proba")
+    estimators = [model, OneVsRestClassifier(others).fit(X, Y), model]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for estimator in estimators:
+            scorer(estimator, X, Y)
     assert len(caught) == 1
 
 

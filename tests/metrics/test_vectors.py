@@ -201,6 +201,21 @@ def test_empty_one_applies_to_measures_that_are_0_by_0() -> None:
         assert one[name] == (first + second) / 2
 
 
+@pytest.mark.parametrize(
+    ("zero_division", "expected"), [(0.0, 0.0), (1.0, 1.0), ("both_empty", 0.0)]
+)
+@pytest.mark.parametrize("average", ["of_means", "of_macros"])
+def test_f1_of_a_precision_and_a_recall_of_0_is_a_division_by_0(
+    average: str, zero_division: float | str, expected: float
+) -> None:
+    truth = np.array([[1, 0], [0, 1]])
+    conventions: Any = {"zero_division": zero_division}
+    metric = f"f1.{average}"
+    assert evaluate(truth, y_pred=1 - truth, metrics=metric, conventions=conventions)[metric] == (
+        expected
+    )
+
+
 def test_ties_within_the_first_k_change_only_measures_of_ranks() -> None:
     by_rank = {"ndcg@2", "dcg@2", "mrr@2", "map@2", "map_r@2", "psndcg@2", "psdcg@2"}
     names = [*sorted(by_rank), "p@2", "r@2", "rcap@2", "hit@2", "psp@2", "psr@2", "f1.samples@2"]

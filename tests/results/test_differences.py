@@ -117,6 +117,16 @@ def check_lookup(comparison: Comparison, differences: Sequence[Difference]) -> N
     assert within == first_of_kind["groups"]
 
 
+def test_intervals_of_differences_end_where_a_measure_does() -> None:
+    truth = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0]])
+    scores = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0]])
+    models = {"a": scores, "b": scores[:, ::-1]}
+    difference = compare(truth, models, metrics="p@1").difference("p@1", "a", "b")
+    assert difference.value == pytest.approx(2 / 3)
+    assert difference.estimate is not None
+    assert difference.estimate[:2] == (-1.0, 1.0)
+
+
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 def test_compare_has_intervals_and_p_values_of_the_jackknife(test: str) -> None:
     """Of all rows and labels, within groups, and of shares of groups."""

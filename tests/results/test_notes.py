@@ -112,6 +112,14 @@ def test_short_lists_are_not_full_ones_where_unlisted_labels_score() -> None:
     assert marked(lists(4), (lists(4)[0][:, ::-1], lists(4)[1]), 0.0) == (EVERYTHING, "")
 
 
+def test_list_of_a_single_row_is_not_taken_for_a_cut_one() -> None:
+    """One row does not show that all lists end at the same depth."""
+    truth = csr_array([[1, 0, 0, 0, 0, 0]])
+    lists = np.array([[0, 1]]), np.array([[0.5, 0.3]])
+    result = evaluate(truth, lists, metrics="lrap", conventions={"unlisted": 0.0}).to_dict()
+    assert not {"cut_lists", "short_lists"} & {*result}
+
+
 # -------------------------------------------------------------------------- notes on the inputs
 
 QRELS = {f"q{i}": {f"d{i}": 1} for i in range(40)}
@@ -176,6 +184,15 @@ def test_notes_count_ignored_rows_of_a_repeated_run_once(is_merged: bool) -> Non
     report = evaluator.compute()
     assert "y_score: at least 33 rows are not in the truth; they are ignored" in report.notes
     assert "y_score: 17 rows of the truth have no prediction; they count as empty" in report.notes
+
+
+@pytest.mark.parametrize("n_unknown", [(1, 3), (3, 1)])
+def test_note_on_unknown_labels_has_the_most_of_a_batch(n_unknown: tuple[int, int]) -> None:
+    evaluator = Evaluator("p@1", labels=["a", "b"])
+    for number, n in enumerate(n_unknown):
+        scores = {"a": 0.9} | {f"unknown{number}{i}": 0.5 for i in range(n)}
+        evaluator.update([["a"]], [scores])
+    assert evaluator.compute().notes[0].startswith("y_score: at least 3 predicted labels never")
 
 
 def test_notes_on_all_batches_and_shards_are_not_repeated() -> None:

@@ -51,6 +51,16 @@ def test_sign_flip_p_tries_all_signs_of_few_rows(kind: Callable[..., Floats], n:
     assert sign_flip_p(differences[:1]) == 1.0
 
 
+def test_sign_flip_p_tries_all_signs_of_up_to_sixteen_rows() -> None:
+    differences = np.round(noise(16), 3)
+    signs = np.array([*itertools.product((1, -1), repeat=16)])
+    thousandths = np.round(1000 * differences).astype(np.int64)
+    expected = np.mean(np.abs(signs @ thousandths) >= abs(thousandths.sum()))
+    assert [sign_flip_p(differences, seed=seed) for seed in range(3)] == [expected] * 3
+    more = np.r_[differences, 0.5]
+    assert sign_flip_p(more, seed=0) != sign_flip_p(more, seed=1)
+
+
 def test_sign_flip_p_and_wilcoxon_p_take_rounded_values_for_ties() -> None:
     assert len({*SEVEN_TENTHS}) > 1
     differences = np.r_[SEVEN_TENTHS, -SEVEN_TENTHS[:2]]

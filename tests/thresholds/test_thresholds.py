@@ -449,3 +449,16 @@ def test_a_threshold_does_not_depend_on_the_memory_for_scores() -> None:
             for memory in ("1GiB", "16kB", "1kB")
         }
         assert len(found) == 1
+
+
+@pytest.mark.parametrize("rule", ["constant", "label"])
+def test_threshold_at_the_score_of_unlisted_labels_is_that_score(rule: str) -> None:
+    """As it was given, not rounded to the type of the scores."""
+    truth = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0]])
+    scores = np.array([[0.5, 0, 0], [0, 0.75, 0], [0.5, 0, 0]], np.float32)
+    found = fit(
+        truth, sp.csr_array(scores), "f1.macro", rule=rule, conventions={"unlisted": 0.1}
+    ).decision
+    thresholds = [found.value, *found.numbers.tolist()]
+    assert 0.1 in thresholds
+    assert float(np.float32(0.1)) not in thresholds
