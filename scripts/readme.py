@@ -130,8 +130,8 @@ def apart_list() -> str:
     first = coverage[0]
     memory = (
         f"Exact micro-AUC of a stream of 10^{len(str(longest['scores'])) - 1} float32 scores took "
-        f"{longest['peak_bytes'] / 2**20:,.0f} MiB at its peak. For 74 million scores, xmleval "
-        f"uses {mib['xmleval']} beyond the inputs, torchmetrics {mib['torchmetrics']}, and "
+        f"{longest['peak_bytes'] / 2**20:,.0f} MiB at its peak. For 74 million scores in memory, "
+        f"xmleval uses {mib['xmleval']} beyond the inputs, torchmetrics {mib['torchmetrics']}, and "
         f"scikit-learn {mib['scikit-learn']}."
     )
     intervals = (

@@ -350,6 +350,27 @@ def test_scan_joins_rows_in_another_order_by_the_keyword_of_the_message() -> Non
     assert evaluate(truth, scores, metrics="p@1")["p@1"] == 1
 
 
+def test_options_of_messages_read_a_file_with_a_line_for_each_label() -> None:
+    Path("t.csv").write_text("doc,tags\nx,a\ny,b;c\n")
+    lists = pandas().DataFrame(
+        {"doc": [*"yxxy"], "tag": [*"cabb"], "probability": [0.4, 0.9, 0.2, 0.3]}
+    )
+    lists.to_csv("s.csv", index=False)
+    by_position = scan("t.csv", separator=";")
+    with pytest.raises(ValueError, match=r"names the rows, give scan\(path, instance=\.\.\.\)$"):
+        evaluate(by_position, scan("s.csv", label="tag"), metrics="p@1")
+    truth = scan("t.csv", separator=";", instance="doc")
+    with pytest.raises(ValueError, match=r"'tag' may have .*, or give scan\(path, label='tag'\);"):
+        evaluate(truth, scan("s.csv", instance="doc"), metrics="p@1")
+    frame = from_df(lists, instance="doc", score="probability")
+    with pytest.raises(
+        ValueError, match=r"'tag' may have .*, or give .*from_df\(df, label='tag'\);"
+    ):
+        evaluate(truth, frame, metrics="p@1")
+    scores = scan("s.csv", label="tag", instance="doc")
+    assert evaluate(truth, scores, metrics="p@1")["p@1"] == 1
+
+
 @pytest.mark.parametrize(
     "column", [list, tuple, object_array, lambda lists: pandas().Series(lists)]
 )

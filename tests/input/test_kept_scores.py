@@ -148,6 +148,14 @@ def test_repeated_label_is_refused_and_names_the_option(name: str) -> None:
     assert "; --keep best keeps the best score" in error
 
 
+def test_repeated_judgement_is_refused_without_an_option_that_is_for_predictions() -> None:
+    Path("t.qrels").write_text("q1 0 a 1\nq1 0 b 0\nq1 0 b 0\n")
+    Path("s.run").write_text("q1 Q0 a 1 0.5 m\n")
+    error = answer(["evaluate", "t.qrels", "s.run", "--metrics", "p@1"])[2]
+    expected = "t.qrels: line 3: label 'b' occurs twice for 'q1'; expected each label once in a row"
+    assert error == f"xmleval: {expected}; remove one of the two\n"
+
+
 def test_keep_is_refused_without_scores_or_names_and_for_other_words() -> None:
     Path("l.jsonl").write_text('{"instance": "q1", "labels": ["d1", "d1"]}\n')
     with pytest.raises(

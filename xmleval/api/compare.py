@@ -191,7 +191,7 @@ def compare(
     letters: better than that model, p < 0.05: jackknife t-test over groups of rows,
       Holm within each data set
     ties=order empty=zero unlisted=below
-    ± 95% interval: covers chance in test rows, not in training runs (jackknife of
+    ± 95% interval: reflects chance in test rows, not in training runs (jackknife of
       28 groups of rows)
     """
     refuse_unknown(options, keywords_of(compare), SHARED_ARGUMENTS)

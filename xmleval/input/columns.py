@@ -118,11 +118,16 @@ class NoListsError(ColumnsError):
 
 
 class DecidingColumnError(ColumnsError):
-    """A column distinguishes labels in an unknown way; callers may choose ``column`` for values."""
+    """A column distinguishes labels in an unknown way.
 
-    def __init__(self, text: str, column: Hashable = None) -> None:
+    column : a column that callers may choose for values, None for none
+    labels : a column that callers may choose for labels, None for none
+    """
+
+    def __init__(self, text: str, column: Hashable = None, labels: Hashable = None) -> None:
         super().__init__(text)
         self.column = column
+        self.labels = labels
 
 
 class ChosenColumns(NamedTuple, Generic[Column]):

@@ -236,7 +236,9 @@ class Match:
         first = next(batch_iterator, None)
         if first is None:
             first = no_labels(0)._replace(keys=[], match=BY_KEY, origin=Origin())
-        placed = PlacedRows(argument, memory_limit().left / MATCHED_SHARE, self._names_of_cell)
+        is_predicted = progress.role in PREDICTIONS
+        limit = memory_limit().left / MATCHED_SHARE
+        placed = PlacedRows(argument, limit, self._names_of_cell, is_predicted)
         for rows in map(Rows.without_empty_names, chain([first], batch_iterator)):
             self._place_batch(progress, rows, placed)
         self._finish(progress)
@@ -571,7 +573,10 @@ class Match:
             self._refuse_other_order(progress.argument, progress.rows)
             if self.n_rows not in (None, progress.n_rows):
                 message = other_rows(progress.n_rows, self.n_rows or 0, self.truth)
-                raise InputError(progress.argument, message)
+                advice: tuple[str | Keyword, ...] = ()
+                if progress.rows.origin is not None:
+                    advice = progress.rows.origin.matched_by_name()
+                raise InputError(progress.argument, Message(message, *advice))
         if progress.role in PREDICTIONS:
             self._refuse_other_sizes(progress)
         if progress.unknown and progress.role in PREDICTIONS and not self.fits:

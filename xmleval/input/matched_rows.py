@@ -30,6 +30,7 @@ class PlacedRows:
 
     cell : returns the key of a row and the name of a label by number; without it, the caller must
         refuse labels that occur twice in a row
+    is_predicted : whether the labels are predicted
     scored, best_first : whether labels have values, and whether their order is their rank
     origin : origin of the last rows
     n_bytes : memory in use
@@ -42,6 +43,7 @@ class PlacedRows:
         argument: str,
         most_bytes: float,
         cell: Callable[[int, int], tuple[Any, Any]] | None = None,
+        is_predicted: bool = True,
     ) -> None:
         self.scored = self.best_first = self._is_long = self._are_columns = False
         self.most_value: float = -np.inf
@@ -49,6 +51,7 @@ class PlacedRows:
         self._argument = argument
         self._limit = most_bytes
         self._cell = cell
+        self._is_predicted = is_predicted
         self._parts = list[NDArray[Any]]()
         self._runs = list[SortedRun]()
         self._file = SpillFile()
@@ -56,7 +59,7 @@ class PlacedRows:
         self.n_repeated = 0
         self._keep: str | None = None
         self._lowest = False  # whether the lowest score is the best
-        self._option = Message("")  # that keeps the best score, as an error names it
+        self._advice = Message("")  # on a label that occurs twice in a row
         self._sizes: Ints = np.zeros(1, np.int64)  # of rows
         self._is_split: Bools = np.zeros(1, np.bool_)  # whether a row is in several parts
         self._ends: Ints = np.zeros(1, np.int64)  # of parts, once they are sorted
@@ -71,7 +74,7 @@ class PlacedRows:
         self._are_columns |= rows.are_columns
         self.origin = rows.origin
         self._keep = rows.keep
-        self._option = _option_of(rows)
+        self._advice = _advice_on_repeats(rows, self._is_predicted)
         if rows.keep and rows.values is None and rows.labels.size:
             text = " is for labels with scores, but these have none; give scores, or leave it out"
             raise InputError(self._argument, Message(_keeping_option(rows), text))
@@ -107,17 +110,17 @@ class PlacedRows:
         if rows.is_long and rows.keys:
             where = f" for {shown(rows.keys[rows.row_of(entry)])}"
         message = Message(
-            TWICE.format(shown(label), where), self._option, *self._hint_of_grade(label)
+            TWICE.format(shown(label), where), self._advice, *self._hint_of_grade(label)
         )
         raise rows.error_of_entry(self._argument, message, entry, label)
 
     def _hint_of_grade(self, label: object) -> list[object]:
         """Return advice on a repeated label of a long table that may be a grade of relevance."""
         number = whole_number(str(label))
-        if not self._option or number is None or number > MOST_GRADE:
+        if not self._advice or number is None or number > MOST_GRADE:
             return []
         option: object = "xmleval.from_df(df, label='')"
-        if "from_df" not in self._option:
+        if "from_df" not in self._advice:
             option = ScanField("label_field", "''")
         return ["; if it is a grade, number the labels with ", option]
 
@@ -222,7 +225,7 @@ class PlacedRows:
         if entry is not None:
             key, label = self._cell(int(split["row"][entry]), int(split["label"][entry]))
             text = TWICE.format(shown(label), f" for {shown(key)}")
-            message = Message(text, self._option, *self._hint_of_grade(label))
+            message = Message(text, self._advice, *self._hint_of_grade(label))
             raise InputError(self._argument, message, value=label)
 
     def pieces(self, n_labels: int, make: Callable[[Rows], Rows]) -> Pieces:
@@ -294,10 +297,12 @@ def _make_entries(rows: Rows, labels: Ints, row_numbers: Ints) -> NDArray[Any]:
     return entries
 
 
-def _option_of(rows: Rows) -> Message:
-    """Return the end of an error that names the option to keep best scores; empty without one."""
+def _advice_on_repeats(rows: Rows, is_predicted: bool) -> Message:
+    """Return the end of an error on a label that occurs twice in a row; empty without scores."""
     if rows.values is None or (rows.places is None and rows.origin is None):
         return Message("")
+    if rows.places is not None and not is_predicted:
+        return Message("; remove one of the two")  # the shell keeps best scores of predictions
     return Message("; ", _keeping_option(rows), KEEPING)
 
 

@@ -88,6 +88,12 @@ class Origin:
             return "match rows by it with ", ScanField(self.join_option, str(column))
         return (self.how_to_join.format(column),)
 
+    def matched_by_name(self) -> tuple[str | Keyword, ...]:
+        """Return advice on rows without names that are too many or too few; empty for none."""
+        if not self.join_option:
+            return ()
+        return "; if a field of both names the rows, give ", ScanField(self.join_option)
+
     def hashes(self, column: Hashable) -> array[int]:
         """Return the hashes of a column."""
         if self.values is not None:

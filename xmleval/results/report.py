@@ -582,7 +582,7 @@ class Report(Result[Record], Mapping[str, float]):
         first = next(iter(self.estimates.values()), None)
         if first is not None:
             groups = _jackknife_text(first.n_groups)
-            chance = "covers chance in test rows, not in training runs"
+            chance = "reflects chance in test rows, not in training runs"
             lines.append(f"± {100 * level:.4g}% interval: {chance}{groups}")
         unsmooth = [spec.name for spec in self.specs if not spec.smooth]
         unknown = [

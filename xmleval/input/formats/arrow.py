@@ -33,7 +33,7 @@ from xmleval.input.columns import (
 )
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
-from xmleval.input.formats.field_names import choose_fields, without_values_of_rows
+from xmleval.input.formats.field_names import choose_fields, naming_labels, without_values_of_rows
 from xmleval.input.formats.format import Fields, FileAt, Format, RowCells, naming, naming_each
 from xmleval.input.formats.label_columns import (
     CELL_BYTES,
@@ -379,6 +379,8 @@ def notes_on_columns(
             counter.add_digests(further.digests)
         return [*notes_on_ranks(columns, kind), *further.notes()]
     except DecidingColumnError as error:
+        if error.labels is not None:
+            raise ValueError(naming_labels(error, kind)) from None
         if error.column is None:
             raise ValueError(str(error)) from None
         usual = "score" if kind == "scores" else "relevance"

@@ -40,7 +40,7 @@ from xmleval.input.columns import (
 )
 from xmleval.input.fields import LineFields, in_blocks
 from xmleval.input.formats.csv_lines import CsvBlocks, CsvRecords, csv_rows
-from xmleval.input.formats.field_names import choose_fields, without_values_of_rows
+from xmleval.input.formats.field_names import choose_fields, naming_labels, without_values_of_rows
 from xmleval.input.formats.format import Fields, FileAt, Format, RowCells, naming, naming_each
 from xmleval.input.formats.json_lists import (
     ListedLabels,
@@ -489,7 +489,7 @@ class _RecordReader:
             self._add(keys.tolist(), cells)
 
     def _add(self, keys: Sequence[str], cells: Mapping[str, Sequence[Any] | Coded]) -> None:
-        with _naming_score_field():
+        with _naming_option(self._kind):
             self._entry_columns.add(keys, cells)
         self._cells = {name: [] for name in self._entry_columns.undecided}
 
@@ -498,7 +498,7 @@ class _RecordReader:
         further: EntryColumns[str] | ListColumns[str] = self._entry_columns
         if self._columns.lists:
             further = self._list_columns
-        with _naming_score_field():
+        with _naming_option(self._kind):
             self._notes += further.notes()
         if self._counter is not None:
             self._counter.add_digests(self._entry_columns.digests)
@@ -532,11 +532,13 @@ def split_cell(cell: object, separator: str | None) -> list[Any] | tuple[Any, ..
 
 
 @contextlib.contextmanager
-def _naming_score_field() -> Iterator[None]:
-    """Name the option for a column of scores in errors about a column that may be one."""
+def _naming_option(kind: str) -> Iterator[None]:
+    """Name the option for a column of labels or scores in errors about a column that may be one."""
     try:
         yield
     except DecidingColumnError as error:
+        if error.labels is not None:
+            raise ValueError(naming_labels(error, kind)) from None
         if error.column is None:
             raise
         field = ScanField("score_field", str(error.column))

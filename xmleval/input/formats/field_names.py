@@ -11,6 +11,7 @@ from xmleval.input.columns import (
     PRED,
     ChosenColumns,
     ColumnsError,
+    DecidingColumnError,
     NoJudgementsError,
     NoLabelsError,
     TableColumns,
@@ -132,6 +133,12 @@ def without_values_of_rows(names: Sequence[str], fields: Fields) -> list[str]:
 def label_field(kind: str, name: str = "") -> ScanField:
     """Return the option that names the field of labels of a truth, or of scores."""
     return ScanField("scores_label_field" if kind == "scores" else "label_field", name)
+
+
+def naming_labels(error: DecidingColumnError, kind: str) -> Message:
+    """Return an error about a column that may have the labels, with the option that names it."""
+    option = label_field(kind, str(error.labels))
+    return Message(f"{error}, or give ", option, "; leave it out if not")
 
 
 def _naming_fields(kind: str) -> list[object]:

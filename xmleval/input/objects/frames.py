@@ -361,7 +361,9 @@ def _naming_options(argument: str) -> Iterator[None]:
         yield
     except DecidingColumnError as error:
         hint = ""
-        if error.column is not None:
+        if error.labels is not None:
+            hint = f", or give xmleval.from_df(df, label={error.labels!r}); leave it out if not"
+        elif error.column is not None:
             hint = f"; {how}, or leave it out"
         raise InputError(argument, f"{error}{hint}") from None
     except ColumnsError as error:
