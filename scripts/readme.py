@@ -130,9 +130,9 @@ def apart_list() -> str:
     first = coverage[0]
     memory = (
         f"Exact micro-AUC of a stream of 10^{len(str(longest['scores'])) - 1} float32 scores took "
-        f"{longest['peak_bytes'] / 2**20:,.0f} MiB at its peak. For 74 million scores in memory, "
-        f"xmleval uses {mib['xmleval']} beyond the inputs, torchmetrics {mib['torchmetrics']}, and "
-        f"scikit-learn {mib['scikit-learn']}."
+        f"{longest['peak_bytes'] / 2**20:,.0f} MiB at its peak. For micro-AUC of 74 million scores "
+        f"in memory, xmleval needs {mib['xmleval']} beyond the inputs, torchmetrics "
+        f"{mib['torchmetrics']}, and scikit-learn {mib['scikit-learn']}."
     )
     intervals = (
         f"`confidence=0.95` gives nearly every measure an interval. The interval of P@5 contained "
