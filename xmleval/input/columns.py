@@ -120,8 +120,8 @@ class NoListsError(ColumnsError):
 class DecidingColumnError(ColumnsError):
     """A column distinguishes labels in an unknown way.
 
-    column : a column that callers may choose for values, None for none
-    labels : a column that callers may choose for labels, None for none
+    column : a column that the caller may name as the scores or judgements, or None
+    labels : a column that the caller may name as the labels, or None
     """
 
     def __init__(self, text: str, column: Hashable = None, labels: Hashable = None) -> None:

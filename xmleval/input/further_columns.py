@@ -299,11 +299,11 @@ class EntryColumns(Generic[Column]):
 
     def _refuse_names(self, names: Iterable[Column]) -> None:
         """Refuse a column of texts or of ids that may be the labels, where no other has them."""
-        hint = "call it 'label' or 'doc_id' if it does"
+        hint = "if so, call it 'label' or 'doc_id'"
         for name in names:
             are_named = not self._columns[name].are_numbers or is_named_as_ids(name)
             if are_named or self._candidates[name].may_be_labels:
-                text = f"column {shown(name)} may have the labels; {hint}"
+                text = f"column {shown(name)} may have the labels: {hint}"
                 raise DecidingColumnError(text, labels=name)
         for name in named_as(self._columns, PLACES):
             text = f"column {shown(name)} may be the order of the labels, which have no names"

@@ -302,7 +302,7 @@ def _advice_on_repeats(rows: Rows, is_predicted: bool) -> Message:
     if rows.values is None or (rows.places is None and rows.origin is None):
         return Message("")
     if rows.places is not None and not is_predicted:
-        return Message("; remove one of the two")  # the shell keeps best scores of predictions
+        return Message("; remove all but one")  # the shell keeps best scores of predictions
     return Message("; ", _keeping_option(rows), KEEPING)
 
 

@@ -435,7 +435,8 @@ def _needs_order(
 ) -> bool:
     """Return whether rows must be sorted.
 
-    Sets of few labels are selected from whole rows; rows that are cut are sorted by cutting them.
+    Without a depth, rows stay as they are where each set can be selected from them; with a depth,
+    cutting sorts them.
 
     depth : number of leading labels of a row that are read, None for all
     """

@@ -108,11 +108,11 @@ class Decision:
         return self.limit or None
 
     def needs_order(self, unlisted: float | None) -> bool:
-        """Return whether the sets are made only from sorted rows; see `leading_entries`.
+        """Return whether the sets can be made from sorted rows only; see `leading_entries`.
 
         unlisted : score of unlisted labels, None where they rank below everything
         """
-        if self.kind in ("pred", "labels"):
+        if self.kind == "pred":
             return False
         if self.kind == "top" and unlisted is not None:
             return True
@@ -190,7 +190,7 @@ def choose(
 def leading_entries(decision: Decision, ranking: RankedRows) -> RankedRows:
     """Return the entries of unsorted rows that may be in the predicted sets, best first.
 
-    That is faster than to sort whole rows where these are few.
+    That is faster than sorting whole rows if few entries remain.
     """
     assert not decision.needs_order(None)
     scores = ranking.scores
@@ -405,13 +405,15 @@ def check_decision(
 
 
 def _passes_unlisted(decision: Decision, score: float, higher_is_better: bool) -> bool:
-    """Whether the score of unlisted labels is better than the lowest threshold."""
+    """Whether the score of unlisted labels is better than the least strict threshold."""
     if decision.kind == "threshold":
-        lowest = decision.value
-    elif decision.kind == "labels":
-        lowest = float(decision.numbers.min(initial=math.inf))
-    else:
+        widest = decision.value
+    elif decision.kind != "labels":
         return False
-    if lowest == score:
+    elif higher_is_better:
+        widest = float(decision.numbers.min(initial=math.inf))
+    else:
+        widest = float(decision.numbers.max(initial=-math.inf))
+    if widest == score:
         return decision.inclusive
-    return (lowest < score) == higher_is_better
+    return (widest < score) == higher_is_better

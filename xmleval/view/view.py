@@ -607,8 +607,8 @@ class View:
 
     @cached_by_decision
     def candidates(self, decision: Decision) -> RankedRows:
-        """Return the entries from which sets are chosen, best first unless rules are by label."""
-        if self.ranking.ordered or decision.kind == "labels":
+        """Return the entries from which sets are chosen, best first."""
+        if self.ranking.ordered:
             return self.ranking
         return leading_entries(decision, self.ranking)
 

@@ -138,7 +138,7 @@ def label_field(kind: str, name: str = "") -> ScanField:
 def naming_labels(error: DecidingColumnError, kind: str) -> Message:
     """Return an error about a column that may have the labels, with the option that names it."""
     option = label_field(kind, str(error.labels))
-    return Message(f"{error}, or give ", option, "; leave it out if not")
+    return Message(f"{error}, or give ", option, "; if not, leave it out")
 
 
 def _naming_fields(kind: str) -> list[object]:

@@ -362,7 +362,7 @@ def _naming_options(argument: str) -> Iterator[None]:
     except DecidingColumnError as error:
         hint = ""
         if error.labels is not None:
-            hint = f", or give xmleval.from_df(df, label={error.labels!r}); leave it out if not"
+            hint = f", or give xmleval.from_df(df, label={error.labels!r}); if not, leave it out"
         elif error.column is not None:
             hint = f"; {how}, or leave it out"
         raise InputError(argument, f"{error}{hint}") from None
