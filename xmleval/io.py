@@ -133,9 +133,9 @@ def _read(path: PathLike, kind: str) -> csr_array | NDArray[Any] | Lists:
     rows = stack_rows(pieces.read(piece_bytes))
     if isinstance(rows, np.ndarray):
         return rows
-    if not rows.best_first:
-        return rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
     try:
+        if not rows.best_first:
+            return rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
         labels, scores = rows_as_lists(rows)
     except InputError as error:
         raise ValueError(f"{file}: {error.reason}") from None

@@ -66,7 +66,7 @@ def keeps_values(kind: str | None) -> bool:
 def is_mark(unjudged: object) -> bool:
     """Return whether the argument ``unjudged`` is a number, which marks cells of the truth."""
     if isinstance(unjudged, str):
-        return decimal_number(unjudged.strip()) is not None or unjudged.strip().lower() == "nan"
+        return decimal_number(unjudged.strip()) is not None
     return isinstance(unjudged, Real) and not isinstance(unjudged, bool)
 
 

@@ -243,11 +243,10 @@ def _check_edges(edges: object) -> list[int] | None:
             "edges", f"{shown(edges)} are not rising numbers of training rows, such as [0, 10, 100]"
         )
     limits = [int(edge) for edge in listed]
-    if len(limits) >= MOST_GROUPS:
-        raise InputError("edges", f"{len(limits)} edges; expected fewer than {MOST_GROUPS}")
-    if limits[0] == 0:
-        return limits
-    return [0, *limits]
+    if limits[0] > 0:
+        limits = [0, *limits]
+    refuse_many_groups("edges", len(limits) + 1)
+    return limits
 
 
 def _are_rising(edges: Collection[Any]) -> bool:

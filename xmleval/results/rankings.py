@@ -128,8 +128,9 @@ class Rankings(Result[Rank], Mapping[str, Ranking]):
         return [parse_spec(name) for name in self.rankings if known_spec(name) is not None]
 
     def _style(self, **options: Any) -> Style:
-        for name in ("percent", "digits"):
-            if options.get(name):
+        given = {"percent": options.get("percent"), "digits": options.get("digits") is not None}
+        for name, is_given in given.items():
+            if is_given:
                 raise InputError(name, "is for values; this table has average ranks")
         return super()._style(**options)
 

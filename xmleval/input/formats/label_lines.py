@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Floats, label_dtype
 from xmleval.base.errors import ONE_BASED, counted, shown
-from xmleval.base.numerals import DECIMAL, decimal_number, score_number
+from xmleval.base.numerals import DECIMAL, ID, decimal_number, score_number
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import (
@@ -316,7 +316,7 @@ def _has_codes(file: InputFile) -> bool:
 def _parse_ids(line: str) -> list[int]:
     words = split_words(line.replace(",", " "))
     for word in words:
-        if not (word.isdigit() and word.isascii()) or len(word) > MOST_DIGITS:
+        if not ID.fullmatch(word) or len(word) > MOST_DIGITS:
             raise ValueError(f"{shown(word)} is not a label id, a whole number from 0 up")
     return [*map(int, words)]
 

@@ -190,8 +190,6 @@ def read_pair(argument: str, pair: Pair) -> Rows | None:
 class _PairMember(NamedTuple):
     """The labels or the scores of a pair, with rows and index if it is a column or lists.
 
-    is_column : whether it cannot be an array, such as a column of lists or lists of several lengths
-
     is_column : whether no array is made of it, as of a column of lists, or lists of several lengths
     """
 
