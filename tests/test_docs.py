@@ -237,6 +237,12 @@ def anchors_of(path: Path) -> set[str]:
     return slugs
 
 
+@pytest.mark.parametrize("path", sorted(PAGES.glob("*.md")), ids=name_of)
+def test_no_link_to_a_page_has_the_name_of_a_function_as_its_text(path: Path) -> None:
+    """The site links such a name to the reference, and a link in a link has no text."""
+    assert re.findall(r"\[`xmleval\.[\w.]+`\]\(\w.*?\)", FENCE.sub("", read(path))) == []
+
+
 @pytest.mark.parametrize("path", [*readme.DOCUMENTS, *OTHERS], ids=name_of)
 def test_links_are_valid(path: Path) -> None:
     text = FENCE.sub("", read(path))

@@ -1,6 +1,7 @@
 """Fused lists: an oracle, values of ranx and PECOS, forms of input, refused arguments."""
 
 import json
+import warnings
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,36 @@ def test_fuse_matches_rows_and_labels_by_name() -> None:
     assert report["p@1"] == 0.5
 
 
+@pytest.mark.parametrize("norm", ["min-max", "zmuv"])
+def test_fuse_divides_by_no_less_than_a_billionth(norm: str) -> None:
+    scores = {"high": 0.5 + 1e-12, "low": 0.5}
+    fused = fuse([{"q": scores}, {"q": {}}], "sum", norm=norm)["q"]
+    expected = {"high": 1e-3, "low": 0.0}
+    if norm == "zmuv":
+        expected = {"high": 5e-4, "low": -5e-4}
+    assert fused == pytest.approx(expected, rel=1e-3)
+
+
+def test_fuse_adds_three_scores_from_the_smallest_in_any_order_of_models() -> None:
+    runs = [{"q": {"a": score}} for score in (0.1, 0.2, 0.3)]
+    assert 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1
+    for order in permutations(runs):
+        assert fuse([*order], "sum") == {"q": {"a": 0.1 + 0.2 + 0.3}}
+
+
+@pytest.mark.parametrize("falls", [False, True])
+def test_fuse_looks_for_distances_in_all_rows(falls: bool) -> None:
+    n_rows = 82_000  # more than a block
+    labels = np.tile(np.array([0, 1], np.int32), (n_rows, 1))
+    distances = np.tile([0.25, 0.5], (n_rows, 1))
+    if falls:
+        distances[-1] = [0.5, 0.25]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fuse([(labels, None), (labels, distances)])
+    assert any("scores rise along every row" in str(each.message) for each in caught) != falls
+
+
 def test_fuse_takes_every_form() -> None:
     first, second = models(4, 2)
     expected = fuse([first, second], "mean").toarray()
@@ -302,3 +333,17 @@ def test_an_infinite_score_beyond_the_first_rows_is_named_by_its_row() -> None:
     infinite[n_rows - 1, 1] = np.inf
     with pytest.raises(ValueError, match=f"row {n_rows - 1}: score inf"):
         xmleval.fuse([infinite, np.ones((n_rows, 2))], "sum")
+
+
+def test_a_sum_beyond_float64_in_a_later_row_is_named_by_its_row() -> None:
+    n_rows = 82_000  # more than a block
+    large = np.ones((n_rows, 2))
+    large[n_rows - 1, 1] = 1e308
+    message = f"predictions: row {n_rows - 1}: the sum of scores exceeds the range of float64"
+    with pytest.raises(ValueError, match=f"^{message}"):
+        fuse([large, large], "sum")
+
+
+def test_fuse_refuses_no_threads() -> None:
+    with pytest.raises(ValueError, match=r"^threads: 0 is not a positive integer$"):
+        fuse(TWO, threads=0)

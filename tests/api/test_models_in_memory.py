@@ -163,3 +163,9 @@ def test_evaluate_of_models_names_the_model_of_an_error() -> None:
         evaluate(TRUTH, {"a": MODELS["a"], "b": MODELS["b"][:5]}, metrics=METRICS)
     with pytest.raises(ValueError, match=r"^y_pred of 'b': "):
         evaluate(TRUTH, y_pred={"a": SETS["a"], "b": SETS["b"][:5]}, metrics=OF_SETS)
+
+
+@pytest.mark.parametrize("number", [float, np.float32, np.float64])
+def test_list_of_an_id_and_a_score_is_one_label(number: Any) -> None:
+    rows = {"q": [[2, number(0.5)], [1, number(0.25)]], "r": [[1, number(0.5)]]}
+    assert models_of("y_score", rows) is None

@@ -145,3 +145,33 @@ def test_sensitivity_says_in_how_many_orders_models_are(second: Any, expected: s
     assert str(grid).splitlines()[-1].strip() == expected
     alone = propensity_sensitivity(np.eye(3), {"head": models["head"]}, y_train, metrics="psp@1")
     assert "order" not in str(alone)
+
+
+@pytest.mark.parametrize(
+    ("y_train", "options"),
+    [
+        ([[0, 1], [0], [0]], {"n_labels": 3}),
+        ([["z", "y"], ["z"], ["z"]], {"labels": ["z", "y", "x"]}),
+    ],
+)
+def test_propensity_sensitivity_reads_training_labels_with_the_options_of_the_truth(
+    y_train: Any, options: dict[str, Any]
+) -> None:
+    y_true = np.eye(3)
+    scores = np.array([[3, 2, 1], [1, 2, 3], [1, 2, 3]])
+    arguments: dict[str, Any] = {"metrics": "psp@1", **options}
+    grid = propensity_sensitivity(y_true, {"one": scores}, y_train, a=[0.5], b=[1.0], **arguments)
+    q = inverse_propensity([[1, 1, 0], [1, 0, 0], [1, 0, 0]], 0.5, 1.0)
+    expected = evaluate(y_true, scores, metrics="psp@1", inverse_propensity=q)["psp@1"]
+    assert grid.values["psp@1"]["one"].tolist() == [[pytest.approx(expected, rel=1e-12)]]
+
+
+def test_propensity_sensitivity_notes_training_labels_that_are_those_of_the_truth() -> None:
+    y_true = np.eye(3)
+    scores = {"one": y_true + 0.5}
+    note = "y_train= has the labels of the truth itself; give the labels of the training rows"
+    grid = propensity_sensitivity(y_true, scores, y_true, a=[0.5], b=[1.0], metrics="psp@1")
+    assert grid.notes == [note]
+    assert str(grid).splitlines()[-1] == f"note: {note}"
+    other = propensity_sensitivity(y_true, scores, np.ones((3, 3)), metrics="psp@1")
+    assert other.notes == []

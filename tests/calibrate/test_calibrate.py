@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +115,16 @@ def test_load_names_what_is_missing_in_a_file(method: str, tmp_path: Path) -> No
         message = rf"m\.json: not a saved calibrator, or damaged \({reason}\); expected a file that"
         with pytest.raises(ValueError, match=message):
             Calibrator.load(path)
-    changes: list[dict[str, Any]] = [{"n_pairs": 0}, {"n_pairs": -1.0}, {"k": True}]
+    changes: list[dict[str, Any]] = [
+        {"n_pairs": 0},
+        {"n_pairs": -1.0},
+        {"n_pairs": True},
+        {"k": True},
+    ]
     if method == "isotonic":
         changes += [{"scores": [], "levels": []}, {"scores": [0.5]}, {"levels": [1.0, 0.0]}]
     else:
-        changes += [{"slope": None}, {"slope": math.inf}, {"intercept": "nan"}]
+        changes += [{"slope": None}, {"slope": math.inf}, {"intercept": "nan"}, {"slope": True}]
     for change in changes:
         path.write_text(json.dumps(contents | change))
         with pytest.raises(ValueError, match=r"m\.json: not a saved calibrator, or damaged \("):
@@ -231,8 +237,15 @@ def test_calibrate_command_fits_and_maps_files(
     np.save("short_indices.npy", labels)
     np.save("short_scores.npy", ranked)
     for name in ("P.txt", "P_indices.npy"):
-        out = run(f"calibrate apply short_indices.npy --map m.json --output {name}")
-        assert "80 rows, 320 probabilities" in out
+        for limits in (nullcontext(), small_limits()):  # read at once, and in pieces
+            with limits:
+                out = run(f"calibrate apply short_indices.npy --map m.json --output {name}")
+            assert "80 rows, 320 probabilities" in out
+    ranked[7, 2] = np.nan
+    np.save("short_scores.npy", ranked)
+    with small_limits():
+        message = refused("calibrate apply short_indices.npy --map m.json --output P.txt")
+    assert "short_indices.npy: row 7: score nan is not a number" in message
     Path("Y.qrels").write_text("q1 0 a 1\nq1 0 c 0\nq2 0 b 1\n")
     Path("S.run").write_text("q2 Q0 b 1 3.0 x\nq2 Q0 a 2 1.0 x\nq1 Q0 a 1 2.0 x\nq1 Q0 c 2 0.5 x\n")
     run("calibrate fit Y.qrels S.run --output m.json")
@@ -341,3 +354,40 @@ def test_apply_refuses_arrays_that_are_not_rows_by_labels(shape: tuple[int, ...]
     message = f"y_score: shape {shape} is not two-dimensional; expected rows x labels"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         calibrator.apply(np.zeros(shape))
+
+
+def test_apply_names_the_row_of_a_wrong_score_in_a_sparse_matrix() -> None:
+    matrix = sp.csr_array(np.array([[0.5, 0.25], [0.0, 0.0], [0.5, 0.125]]))
+    matrix.data[-1] = np.nan
+    with pytest.raises(ValueError, match=r"^y_score: row 2: score nan is not a number$"):
+        fit(np.eye(2), np.eye(2)).apply(matrix)
+
+
+@pytest.mark.parametrize(("n", "pairs"), [(1, "1 pair"), (2, "2 pairs")])
+def test_map_tells_how_many_pairs_it_was_fitted_to(n: int, pairs: str) -> None:
+    text = f"isotonic, {n} points, fitted to {pairs}: all listed labels"
+    scores = np.arange(1.0, n + 1)[None]
+    truth = np.eye(1, n, n - 1, int)  # the highest score is a hit
+    assert str(fit(truth, scores)) == text.replace("1 points", "1 point")
+
+
+def test_scores_with_equal_shares_of_hits_are_one_step() -> None:
+    truth = [[1, 0, 1, 0, 1, 0, 1, 1]]
+    calibrator = fit(truth, np.array([[1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]]))
+    assert calibrator.scores.tolist() == [1.0, 3.0, 4.0]
+    assert calibrator.levels.tolist() == [0.5, 0.5, 1.0]
+
+
+def test_fit_warns_of_rows_without_scores_and_shows_progress() -> None:
+    shown = list[Any]()
+    truth = {"q1": ["a"], "q2": ["b"]}
+    with pytest.warns(UserWarning, match="1 row"):
+        fit(truth, {"q1": {"a": 0.5, "b": 0.25}}, progress=lambda *rows: shown.append(rows))
+    assert shown[-1] == (2, 2)
+
+
+def test_fit_matches_names_of_scores_with_labels_that_name_the_columns() -> None:
+    scores = [{"b": 0.75, "a": 0.5}, {"b": 0.125}]
+    calibrator = fit(np.eye(2), scores, "platt", labels=["a", "b"])
+    by_number = fit(np.eye(2), [[(1, 0.75), (0, 0.5)], [(1, 0.125)]], "platt")
+    assert (calibrator.slope, calibrator.intercept) == (by_number.slope, by_number.intercept)

@@ -566,3 +566,60 @@ def test_check_refuses_results_whose_truth_has_other_statistics() -> None:
     with pytest.raises(ValueError, match=r"^no_worse_than: no measure to compare with$"):
         check(new, no_worse_than=same)
     assert check(new, no_worse_than=same, min={"p@1": 0.0}).n_held == 1
+
+
+def test_check_tells_a_group_from_one_whose_name_has_its_kind() -> None:
+    groups = {"label_groups": [*["row_groups de"] * 3, *"zzz"], "row_groups": ["de", "en"] * 50}
+    both = plain(metrics=["p@1"], **groups)
+    of_labels = both.groups["row_groups de"]["p@1"]
+    of_rows = both.row_groups["de"]["p@1"]
+    assert of_labels != of_rows
+    assert check(both, no_worse_than=both)
+    names = {"row_groups de:p@1": of_rows, "groups row_groups de:p@1": of_labels}
+    assert check(both, min=names, max=names)
+
+
+def test_check_judges_two_rows_by_the_interval_of_their_difference() -> None:
+    """One of two rows lost its hit; the interval of the mean over two rows includes 0."""
+    eye = np.eye(2)
+    for per_row, holds in ((True, True), (False, False)):
+        old, new = (
+            evaluate(eye, scores, metrics=["p@1"], per_row=per_row) for scores in (eye, eye[[1, 1]])
+        )
+        assert (old["p@1"], new["p@1"]) == (1.0, 0.5)
+        assert bool(check(new, no_worse_than=old)) == holds
+
+
+def test_check_refuses_groups_of_other_training_frequencies() -> None:
+    counts = np.repeat(np.eye(N_LABELS, dtype=int), [1, 2, 3, 6, 8, 9], axis=0)
+    new, old = (
+        evaluate(TRUTH, MODELS["a"], metrics="p@1", y_train=counts, label_groups=[edge])
+        for edge in (3, 4)
+    )
+    assert new.groups["few"].n_labels == old.groups["few"].n_labels
+    message = "training_rows of groups few is 1-4 instead of 1-3"
+    with pytest.raises(ValueError, match=f"^no_worse_than: not comparable: {message}, "):
+        check(new, no_worse_than=old)
+
+
+def test_check_compares_means_of_rows_with_other_names() -> None:
+    old, new = (
+        evaluate(
+            {row: ["x"], "last": ["y"]}, {row: {"x": 0.9}, "last": {"y": 0.8}}, metrics=["p@1"]
+        )
+        for row in ("first", "earlier")
+    )
+    assert new.row_names != old.row_names
+    assert check(new, no_worse_than=old).n_held == 1
+
+
+@pytest.mark.parametrize("side", ["min", "max"])
+def test_limits_beyond_the_range_of_a_measure_name_their_option(
+    side: str, command: Command
+) -> None:
+    """The sign of equality before a limit is the last one."""
+    save("new", report(metrics=["ece(bins=2)"], conventions="link=sigmoid"))
+    message = f"--{side}: 'ece(bins=2)=7': ece(bins=2) is between 0 and 1"
+    assert command(f"new.json --{side} 'ece(bins=2)=7'") == (2, [message])
+    within = {"min": 0, "max": 1}[side]
+    assert command(f"new.json --{side} 'ece(bins=2)={within}'") == (0, ["1 measure holds"])

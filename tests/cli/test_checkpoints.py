@@ -173,6 +173,26 @@ def test_resume_refuses_other_options_and_inputs(half_way: Path, refused: Run) -
     assert {path: path.read_bytes() for path in half_way.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("options", "before", "now", "message"),
+    [
+        ("--exclude pairs", " --exclude-from predictions", "", "differs: predictions in the"),
+        ("--confidence 0.9", " --first-row 5", " --first-row 6", "differs: 5 in the checkpoint, 6"),
+        ("", " --unjudged nan", " --unjudged -1", "differs: "),
+    ],
+)
+def test_resume_refuses_arguments_that_are_no_settings_of_measures(
+    inputs: Path, refused: Run, options: str, before: str, now: str, message: str
+) -> None:
+    Path("pairs").write_text("0 1\n")
+    line = f"evaluate truth.npz m --metrics p@1 {options} {SMALL} --checkpoint kept"
+    with saving_each_time(), interrupted(8):
+        assert answer(shlex.split(f"{line}{before} --output gone.json"))[0] == 130
+    text = refused(f"{line}{now} --resume")
+    assert text.startswith("kept: contains a checkpoint of another run; ")
+    assert message in text
+
+
 def test_resume_refuses_changed_inputs(half_way: Path, refused: Run, run: Run) -> None:
     whole = run(EVALUATE)
     roles = {"truth.npz": "TRUTH", "m_indices.npy": "SCORES", "m_scores.npy": "SCORES"}

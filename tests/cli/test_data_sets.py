@@ -164,3 +164,11 @@ def test_names_and_places_of_data_sets_reach_all_files(run: Run, refused: Run) -
     groups = run(f"compare {BY_NAME} --metrics p@1 --row-groups '{{}}/groups.txt' --format json")
     for data_set in json.loads(groups)["data_sets"].values():
         assert [*data_set["comparison"]["row_groups"]] == ["0", "1"]
+
+
+def test_one_data_set_needs_no_place_of_its_name(run: Run) -> None:
+    models = "--model good=first/good.npz --model fair=first/fair.npz"
+    line = f"compare --truth first=Y_first.npz {models} --metrics p@1"
+    truth, scores = pairs()["first"]
+    data_set = (truth, {model: scores[model] for model in ("good", "fair")})
+    assert run(line) == f"{compare({'first': data_set}, metrics=['p@1'])}\n"

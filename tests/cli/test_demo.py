@@ -11,6 +11,7 @@ import pytest
 
 from tests.commands import Run, json_of
 from xmleval import demo
+from xmleval.cli.demo import next_commands
 from xmleval.io import known_formats
 from xmleval.metrics import ALIASES, GROUPS, TABLE
 from xmleval.metrics.spec import parse_spec
@@ -199,3 +200,12 @@ def test_help_names_groups_conventions_and_formats(run: Run) -> None:
     forms = ("table", "json", "csv", "markdown", "latex")
     for word in (*GROUPS, *PRESETS, *forms, *(each.name for each in known_formats())):
         assert word in text
+
+
+@pytest.mark.parametrize("name", ["my data", "it's", "plain"])
+def test_suggestions_name_the_folder_of_the_demo_as_a_shell_reads_it(name: str) -> None:
+    for command in next_commands(Path(name))[:3]:
+        words = shlex.split(command)
+        assert words[1:3] == ["evaluate", f"{name}/Y_test.npz"]
+        assert words[3] in (f"{name}/model_head_indices.npy", f"{name}/model_tail_indices.npy")
+    assert shlex.split(next_commands(None)[0])[1:] == ["demo", "--save", "demo"]

@@ -1,6 +1,7 @@
 """`xmleval evaluate`: options as arguments, every output format, and several SCORES at once."""
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,14 @@ def test_values_of_several_scores_have_the_columns_of_all(
             assert not any(row[column] for column in row.keys() - columns - {"scores"})
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "JSONL"])
+def test_values_by_row_are_json_lines_by_an_ending_in_any_case(folder: Path, ending: str) -> None:
+    line = f"evaluate Y_test.npz m --metrics p@1 --per-row rows.{ending}"
+    assert answer(line.split())[0] == 0
+    first = Path(f"rows.{ending}").read_text().splitlines()[0]
+    assert "p@1" in json.loads(first)
+
+
 @pytest.mark.parametrize(
     ("option", "metrics", "worst", "reverse"),
     [
@@ -243,3 +252,19 @@ def test_measures_that_were_not_computed_are_listed_beside_every_form(
     listed = err if form == "csv" else out
     assert "not computed without --train" in listed
     assert "not computed" not in (out if form == "csv" else err)
+
+
+def test_endings_of_outputs_may_be_in_upper_case(folder: Path, run: Run) -> None:
+    line = "evaluate Y_test.npz m --metrics p@1 --per-row"
+    for name in ("rows.jsonl", "rows.JSONL", "rows.csv", "rows.CSV"):
+        run(f"{line} {name}")
+    assert Path("rows.JSONL").read_bytes() == Path("rows.jsonl").read_bytes()
+    assert Path("rows.CSV").read_bytes() == Path("rows.csv").read_bytes()
+    code, out, err = answer(f"{line} rows.csv --output result.json.GZ".split())
+    assert (code, out) == (2, "")
+    assert "expected a name without .gz, such as result.json" in err
+
+
+def test_edges_of_groups_may_have_spaces_between_them(folder: Path, run: Run) -> None:
+    line = "evaluate Y_test.npz m --metrics p@1 --train Y_train.npz --label-groups"
+    assert run(f"{line} '1, 3'") == run(f"{line} 1,3")

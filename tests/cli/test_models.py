@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -222,3 +223,38 @@ def test_bench_counts_files_and_makes_data(
     assert results["bytes"] - without_scores["bytes"] == SCORES.nbytes
     text = run("bench --rows 50 --labels 40 --k 30 --metrics p@1 --threads 1")
     assert text.startswith("50 rows x 40 labels, 1500 scores, ")
+
+
+def test_bench_leaves_the_first_run_out_of_the_median(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("xmleval.cli.bench")
+    times = iter([0.0, 9.0, 10.0, 12.0, 20.0, 21.0, 30.0, 36.0])  # 9 s, then 2, 1 and 6 s
+    monkeypatch.setattr(module, "RUNS", (3, 3))
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=times.__next__))
+    results = json_of("bench Y_test.npz m --metrics p@1")
+    assert (results["runs"], results["first_seconds"], results["seconds"]) == (3, 9.0, 2.0)
+    assert (results["rows_per_second"], results["scores_per_second"]) == (2.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("--labels 10 --k 5", None),
+        ("--labels 10 --k 6", "--labels must exceed --k by 5"),
+        ("Y_test.npz m", None),
+        ("Y_test.npz m --k 5", "--rows, --labels and --k are for generated data"),
+        ("Y_test.npz", "SCORES are missing"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:y_train. id 0 occurs nowhere")
+def test_bench_makes_lists_that_leave_room_for_relevant_labels(
+    folder: Path, sizes: str, message: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module("xmleval.cli.bench"), "RUNS", (1, 1))
+    rows = "" if "Y_test" in sizes else " --rows 5"
+    code, out, err = answer(f"bench {sizes}{rows} --metrics p@1 --threads 1".split())
+    if message is None:
+        assert (code, out.count(" rows x ")) == (0, 1)
+    else:
+        assert (code, err) == (2, f"xmleval: {message}; see `xmleval bench --help`\n")

@@ -60,6 +60,18 @@ def test_blocks_of_lists_need_the_number_of_labels() -> None:
     assert (report["p@1"], report.n_rows, report.n_labels) == (2 / 3, 3, 3)
 
 
+def test_blocks_of_an_array_of_lists_have_the_number_of_labels_that_is_given() -> None:
+    truth = np.array([[0], [1, 2]], object)
+    report = report_of([(truth, [[0], [0]])], n_labels=3, metrics="p@1")
+    assert (report["p@1"], report.n_rows, report.n_labels) == (0.5, 2, 3)
+
+
+def test_blocks_with_another_number_of_columns_than_n_labels_are_refused() -> None:
+    message = "y_true: shape (3, 3) has 3 labels; 4 were expected"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        report_of([(np.eye(3), np.eye(3))], n_labels=4, metrics="p@1")
+
+
 @pytest.mark.parametrize(
     ("blocks", "message"),
     [

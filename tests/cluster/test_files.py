@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.cluster.data import DEPTH, N_ROWS
 from tests.cluster.executors import SerialExecutor, ShuffledExecutor
@@ -17,6 +18,7 @@ from xmleval import Evaluator, Running, evaluate
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.evaluation import evaluate_on
 from xmleval.cluster.job import opened
+from xmleval.evaluation.evaluator import counts_of
 
 FILES: dict[str, Any] = {"y_true": "Y_*", "y_score": "m_*"}
 OTHER_ROWS = "{}: 200 rows do not match the 90 of Y_0.npz"
@@ -62,6 +64,7 @@ def test_tasks_cover_all_rows_and_keys_tell_what_is_counted(arrays: dict[str, An
     assert len(tasks) > 2
     assert [task.start for task in tasks] == [0, *(task.stop for task in tasks[:-1])]
     assert tasks[-1].stop == N_ROWS
+    assert all(task.start < task.stop for task in tasks)
     assert not any(90 < task.start < 200 for task in tasks)  # Y_1.npz is compressed
     keys = {task.key for task in tasks}
     assert keys == {task.key for task in tasks_of(metrics="p@1")}
@@ -71,6 +74,34 @@ def test_tasks_cover_all_rows_and_keys_tell_what_is_counted(arrays: dict[str, An
     from_both = {task.key for task in tasks_of(**excluded)}
     from_predictions = {task.key for task in tasks_of(**excluded, exclude_from="predictions")}
     assert not from_both & from_predictions
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"running": Running(first_row=5)}, {"running": Running(first_row=6)}),
+        ({"unjudged": -1}, {"unjudged": "nan"}),
+        ({"sample_weight": [0.5] * N_ROWS}, {"sample_weight": [0.25] * N_ROWS}),
+    ],
+)
+def test_tasks_of_other_arguments_have_other_keys(
+    arrays: dict[str, Any], first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    common: dict[str, Any] = {"metrics": "p@1", "confidence": 0.9}
+    keys = [{task.key for task in tasks_of(**common, **each)} for each in (first, first, second)]
+    assert keys[0] == keys[1]
+    assert not keys[0] & keys[2]
+
+
+def test_executors_read_grades_beside_marks_of_unjudged_labels(arrays: dict[str, Any]) -> None:
+    for path in Path().glob("Y_*.npz"):
+        matrix = sp.load_npz(path).astype(np.float32)
+        grades = np.resize([3, 1, -1, 2], matrix.nnz)  # -1 for unjudged labels
+        sp.save_npz(path, sp.csr_array((grades, matrix.indices, matrix.indptr), matrix.shape))
+    options: dict[str, Any] = {"metrics": ["ndcg@5", "p@3"], "unjudged": -1}
+    options["conventions"] = "gains=linear"
+    report = evaluate_on(SerialExecutor(), FILES, None, False, options)
+    assert report.to_json() == evaluate("Y_*", "m_*", **options).to_json()
 
 
 @pytest.mark.parametrize("when", ["before", "while"])
@@ -146,6 +177,16 @@ def test_run_on_files_goes_on_from_its_exchange_only_if_asked(arrays: dict[str, 
     assert evaluate_on(SerialExecutor(), FILES, None, True, options).to_json() == expected
 
 
+def test_resumed_run_shows_the_rows_that_were_counted_before(arrays: dict[str, Any]) -> None:
+    shown = list[tuple[int, int]]()
+    options: dict[str, Any] = {"metrics": "p@1", "progress": lambda *rows: shown.append(rows)}
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_on(Interrupted(), FILES, "exchange", False, options)
+    assert not shown
+    evaluate_on(SerialExecutor(), FILES, "exchange", True, options)
+    assert shown[-1] == (N_ROWS, N_ROWS)
+
+
 NEEDS_EXCHANGE = "running: {} is not for clusters; give exchange, the folder of the counts"
 
 
@@ -208,12 +249,17 @@ def test_saved_states_of_executors_know_their_files(
     """They merge with others as those of one process, and not with themselves."""
     options = dict(options)
     running = options.pop("running", {})
+    for name in ("m_x_indices.npy", "m_x_scores.npy"):  # without rows
+        np.save(name, arrays["m"][name == "m_x_scores.npy"][:0])
+    sp.save_npz("Y_x.npz", arrays["Y"][:0])
     one = Running(save="one.state", **running)
     several = Running(save="several.state", **running)
     expected = evaluate("Y_*", "m_*", running=one, **options)
     report = evaluate_on(ShuffledExecutor(), FILES, None, False, {"running": several, **options})
     assert report.to_json() == expected.to_json()
     states = [Evaluator.load(name) for name in ("one.state", "several.state")]
+    counts = [counts_of(state) for state in states]
+    assert counts[0].spans == counts[1].spans
     assert states[0].compute().to_json() == states[1].compute().to_json()
     for first, second in itertools.product(states, states):
         with pytest.raises(ValueError, match=r"counted already|counted before|same rows"):

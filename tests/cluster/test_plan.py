@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,10 +152,35 @@ def test_tasks_of_other_excluded_pairs_have_other_keys(tmp_path: Path) -> None:
     (truth,) = with_fields(True, find_inputs("y_true", [tmp_path / "Y.npz"]))
     job = make_job(Evaluator(["label_cardinality"], n_labels=4), 1 << 24)
 
-    def keys(labels: list[int]) -> list[str]:
-        rows = np.array([0, 1])
-        pairs = TextPairs(tmp_path / "pairs.txt", rows, np.array(labels), np.array([1, 2]))
+    def keys(labels: list[int], rows: Sequence[int] = (0, 1)) -> list[str]:
+        rows_and_labels = np.array(rows), np.array(labels)
+        pairs = TextPairs(tmp_path / "pairs.txt", *rows_and_labels, np.array([1, 2]))
         return [task.key for task in cut(job, {"y_true": truth}, pairs={"exclude": pairs})]
 
     assert keys([0, 1]) == keys([0, 1])
     assert keys([0, 1]) != keys([2, 3])
+    assert keys([0, 1]) != keys([0, 1], rows=(1, 2))
+
+
+def test_tasks_of_files_read_as_a_whole_begin_where_files_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        matrix = sp.csr_array(np.eye(10, dtype=np.float32))
+        sp.save_npz(tmp_path / f"Y_{number}.npz", matrix)  # compressed
+    (truth,) = with_fields(True, find_inputs("y_true", [tmp_path / "Y_*.npz"]))
+    size = sum(path.stat().st_size for path in truth.files)
+    monkeypatch.setattr("xmleval.cluster.cutting.LEAST_BYTES", size // 4)
+    job = make_job(Evaluator(["label_cardinality"], n_labels=10), 1 << 24)
+    tasks = cut(job, {"y_true": truth})
+    assert [(task.start, task.stop) for task in tasks] == [(0, 10), (10, 20), (20, 30), (30, 40)]
+    for number, task in enumerate(tasks):
+        (shards,) = task.inputs
+        assert [Path(path).name for _, path, _ in shards.files] == [f"Y_{number}.npz"]
+        assert [Path(path).name for path in task.stamps] == [f"Y_{number}.npz"]
+
+
+def test_missing_first_rows_of_a_shard_are_named_by_their_number_in_all_rows() -> None:
+    later = [task._replace(first_row=5) for task in leaves([10, 20, 30])]
+    with pytest.raises(ValueError, match=r"^rows from 5 on were not counted: 20 of 20 rows$"):
+        count_leaves(new_job(), later)

@@ -255,6 +255,14 @@ def test_label_groups_refuse_wrong_numbers_of_training_rows(
         label_groups(**arguments)
 
 
+@pytest.mark.parametrize("edges", [range(999), range(1, 999)])
+def test_edges_give_up_to_a_thousand_groups(edges: range) -> None:
+    groups = label_groups(label_counts=range(1000), edges=edges)
+    assert len(groups) == 1000
+    with pytest.raises(ValueError, match=r"^edges: 1001 groups; expected at most 1000$"):
+        label_groups(label_counts=range(1000), edges=[*edges, 999])
+
+
 def test_label_groups_are_found_by_name_and_matched_by_names_of_labels() -> None:
     groups = label_groups(label_counts=[0, 5, 200, 7], labels=[*"abcd"])
     assert [*groups] == ["zero-shot", "tail", "head"]

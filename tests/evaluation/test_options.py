@@ -499,6 +499,26 @@ def test_notes_name_few_measures() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("n", "named"),
+    [
+        (5, "p@1, p@2, p@3, p@4, p@5;"),
+        (6, "p@1, p@2, p@3, p@4, p@5, p@6;"),
+        (7, "p@1, p@2, p@3, p@4, p@5 and 2 more;"),
+    ],
+)
+def test_notes_name_a_sixth_measure_but_not_more(n: int, named: str) -> None:
+    names = [f"p@{k}" for k in range(1, n + 1)]
+    (note,) = evaluate(Y, S, metrics=names, conventions="link=sigmoid").notes
+    assert note.startswith(f'conventions="link=..." has no effect on {named} ')
+
+
+@pytest.mark.parametrize("default", [(1, 3, 5), [1, 3, 5]])
+def test_cutoffs_by_default_are_not_noted_in_any_form(default: Any) -> None:
+    assert not evaluate(Y, S, metrics="auc.micro", k=default).notes
+    assert evaluate(Y, S, metrics="auc.micro", k=default[:2]).notes
+
+
 PROBABILITIES = S.clip(0.04, 0.96)
 LOGITS = np.log(PROBABILITIES / (1 - PROBABILITIES))
 SEEN = " is compared with scores below 0 and above 1; if these are logits, give decision="
@@ -519,6 +539,7 @@ DECISIONS = [
     Decision("threshold0.5", sp.csr_array(LOGITS), "threshold0"),
     Decision("threshold0.3", LOGITS, "threshold-0.847298"),
     Decision("threshold0.9999", np.float32(LOGITS), "threshold9.21024"),
+    Decision("threshold0.4999999999", LOGITS, "threshold0"),
     Decision("threshold0", LOGITS, None),
     Decision("threshold1", LOGITS, None),
     Decision("threshold-0.5", LOGITS, None),

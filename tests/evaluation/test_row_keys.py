@@ -223,9 +223,13 @@ MIXED: list[Any] = [
     "\0",
     "é",
     "\ud800",
+    "\ud800" * 99,
     1,
     -1,
     1 << 70,
+    -(1 << 63),
+    (1 << 63) - 1,
+    1 << 63,
     True,
     2.5,
     (1, "x"),
@@ -251,6 +255,7 @@ def test_hashes_depend_on_the_key_alone() -> None:
     # those of other processes and machines
     assert hash_keys(["q0", "é", "x" * 99, 7, None]).tolist() == HASHES
     assert len({*hash_keys(texts).tolist()}) == 900
+    assert len({*hash_keys(["\ud800" * 99, "\ud801" * 99, "?" * 99]).tolist()}) == 3
 
 
 def test_load_refuses_made_up_keys(tmp_path: Path) -> None:

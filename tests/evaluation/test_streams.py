@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.limits import small_limits
 from xmleval import Evaluator, Running, evaluate
+from xmleval.thresholds import fit
 
 RNG = np.random.default_rng(6)
 M = 6
@@ -197,3 +199,80 @@ def test_unknown_labels_beside_scores_of_all_labels_are_refused() -> None:
     known = [{"a": 0.5}, run[1]]
     evaluator.update(truth, known)
     assert evaluator.compute()["p@1"] == 0.5
+
+
+LINEAR = fit(TRUTH, DENSE, "f1.samples", rule="row", k=N)
+WEIGHTED = fit(TRUTH, 0.75 * TRUTH, "recall.macro@1")
+
+
+@pytest.mark.parametrize("row", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("value", "options", "message"),
+    [
+        (None, {"metrics": "margin.macro"}, "scores of 3 of 4 labels; margin.macro needs"),
+        (None, {"metrics": "margin.samples"}, "scores of 3 of 4 labels; margin.samples needs"),
+        (1.5, {"metrics": "brier"}, "score 1.5 of label 1 is outside 0..1; brier needs"),
+        (1.5, {"decision": WEIGHTED}, "score 1.5 of label 1 is outside 0..1; a weighted rule"),
+        (np.inf, {"decision": LINEAR}, "score inf is infinite; a linear rule needs finite ones"),
+    ],
+)
+def test_unfit_scores_in_a_later_block_are_refused_by_row(
+    row: int, value: float | None, options: dict[str, Any], message: str
+) -> None:
+    scores = sp.csr_array(DENSE)
+    scores.data[row * N + 1] = 0 if value is None else value
+    if value is None:
+        scores.eliminate_zeros()
+    truth = np.tile([1, 0, 0, 0], (M, 1))
+    options = {"metrics": "f1.micro", "running": Running(block_rows=2), **options}
+    with pytest.raises(ValueError, match=f"^y_score: row {row}: {re.escape(message)}"):
+        evaluate(truth, scores, **options)
+    if "decision" in options:
+        with small_limits(), pytest.raises(ValueError, match=f"^y_score: row {row}: "):
+            options["decision"].apply(scores)
+
+
+def test_rows_with_all_labels_relevant_need_no_score_of_every_label() -> None:
+    """They have no pair of a relevant and an irrelevant label."""
+    truth = np.array([[1, 1, 1], [1, 0, 0]])
+    scores = sp.csr_array(np.array([[0.5, 0.25, 0], [0.5, 0.25, 0.125]]))
+    assert evaluate(truth, scores, metrics="margin.samples")["margin.samples"] == 0.25
+
+
+def test_merge_keeps_the_type_of_the_scores_of_either_state() -> None:
+    options: dict[str, Any] = {"metrics": ["lrap"], "conventions": {"unlisted": 0.1}}
+    first = Evaluator(n_labels=N, **options)
+    first.merge(evaluator_of(FIRST, **options))
+    with pytest.raises(ValueError, match=r"^y_score: scores are float64, unlike earlier scores; "):
+        first.update(TRUTH[LAST], SCORES[LAST].astype(np.float64), first_row=3)
+
+
+def test_merge_keeps_the_notes_of_both_states() -> None:
+    parts = [Evaluator("p@1", labels=["a"]) for _ in range(2)]
+    parts[0].update({"q1": ["a"]}, {"q1": {"a": 0.5}})
+    parts[1].update({"q2": ["a"], "q3": ["a"]}, {"q2": {"a": 0.5}})
+    notes = parts[1].compute().notes
+    assert notes == ["y_score: 1 row of the truth has no prediction; it counts as empty"]
+    assert not parts[0].compute().notes
+    assert parts[0].merge(parts[1]).compute().notes == notes
+
+
+def test_input_that_is_missing_later_is_named_before_its_scores() -> None:
+    evaluator = Evaluator(["f1.micro", "auc.micro"], n_labels=N)
+    evaluator.update(TRUTH[FIRST], SCORES[FIRST], y_pred=TRUTH[FIRST])
+    with pytest.raises(ValueError, match=r"^y_score: given earlier, but not now$"):
+        evaluator.update(TRUTH[LAST], y_pred=TRUTH[LAST])
+
+
+@pytest.mark.parametrize("metric", ["margin.macro", "auc.macro", "auc.micro"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_saved_counts_of_minus_zero_are_those_of_zero(metric: str, dtype: type) -> None:
+    truth = np.array([[1, 0], [0, 1], [0, 0]])
+    scores: Any = np.array([[0.0, 0.5], [0.0, 0.0], [0.0, 0.0]], dtype)
+    states = []
+    for zeros in (scores, np.where(scores == 0, -scores, scores)):
+        with small_limits():
+            evaluator = Evaluator(metric, n_labels=2)
+            evaluator.update(truth, zeros, first_row=0)
+            states.append(evaluator.to_bytes())
+    assert states[0] == states[1]

@@ -4,12 +4,14 @@ import io
 import itertools
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from xmleval import Comparison, Ranking, Report, compare, evaluate, label_groups, rank
+from xmleval.cli.output import write_figure
 from xmleval.results.figures import diagrams_of_ranks
 from xmleval.show.drawing import plot
 from xmleval.show.panels import DotPanel, Panel, Series
@@ -452,3 +454,13 @@ def test_numbers_of_a_panel_have_the_ends_of_the_series_that_have_some() -> None
     assert [row[-2:] for row in rows] == [["0.25", "0.75"], ["0.5", "1"], ["", ""], ["", ""]]
     header, *_ = Panel([Series("a", places, places), Series("b", places, places)]).numbers()
     assert "lower" not in header
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_figures_have_the_format_of_an_ending_in_upper_case(form: str, tmp_path: Path) -> None:
+    report = evaluate(np.eye(4), np.eye(4), metrics=["p@1"])
+    lower = tmp_path / f"a.{form}"
+    upper = tmp_path / f"b.{form.upper()}"
+    for path in (lower, upper):
+        write_figure(report.plot("values"), path)
+    assert upper.read_bytes() == lower.read_bytes()

@@ -338,6 +338,7 @@ def test_grades_and_scores_that_look_swapped_are_noted(form: str) -> None:
     for grades, predicted, is_noted in (
         ([[0.5, -1.25, 2.0], [0.25, 1.5, 0.75]], two_rows, True),
         ([[15.0, 14, 2], [30, 8, 9]], two_rows, True),
+        ([[-11.0, 1.0, 2.0]], [[10.0, 1.0, 2.0]], True),
         (one_row, [[0.0, 0.0, 0.0]], False),
         (one_row, one_row, False),
         (one_row, [[1.0, -1.0, 2.0]], False),

@@ -431,3 +431,14 @@ def test_lists_of_label_ids_next_to_names_are_ignored_with_a_note(form: str) -> 
     value, notes = precision_and_notes(form, truth, scores)
     assert value == 1.0
     assert is_named("label_ids", notes)
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "end"), [(1, "'c0', as"), (9, "'c8', as"), (10, "'c8' and 1 more, as")]
+)
+def test_first_nine_of_many_columns_are_named(n_columns: int, end: str) -> None:
+    run: dict[str, list[Any]] = {"instance": ["q", "q"], "label": ["a", "b"], "score": [2.0, 1.0]}
+    for number in range(n_columns):
+        run[f"c{number}"] = [1, 2]
+    report = evaluate({"q": ["a", "b"]}, FRAMES["pandas"](run), metrics="p@1")
+    assert report.notes[0].endswith(f"{end} values differ within a row")

@@ -345,3 +345,12 @@ def test_weights_of_rows_in_a_column_are_numbers(tmp_path: Path) -> None:
         evaluate(path, scores, metrics="p@1", sample_weight="w")
     path.write_text("id,tags,w\n1,a,2\n2,b,6\n")
     assert evaluate(path, scores, metrics="p@1", sample_weight="w")["p@1"] == 0.25
+
+
+def test_blanks_around_names_and_alone_on_lines_of_csv_are_skipped() -> None:
+    Path("t.csv").write_text(" \n id, labels \nq1,a \n  \r\nq2,b\n \n")
+    run = {"q1": {"a": 1.0}, "q2": {"b": 1.0}}
+    assert evaluate("t.csv", run, metrics="p@1")["p@1"] == 1.0
+    Path("t.csv").write_text("id,labels\n \nq1,a\nq2,b,c\n")
+    with pytest.raises(ValueError, match=r"^t\.csv: line 4: 3 fields, not 2"):
+        evaluate("t.csv", run, metrics="p@1")

@@ -403,3 +403,10 @@ def test_rows_without_weight_judge_nothing(average: str) -> None:
     columns = part.per_label()
     for name, values in whole.per_label().items():
         np.testing.assert_array_equal(values, columns[name])
+
+
+@pytest.mark.parametrize("mark", ["nan", " NaN ", "NAN", float("nan")])
+def test_mark_may_be_written_in_any_case(mark: Any) -> None:
+    truth = np.array([[1, np.nan], [0, 1]])
+    scores = np.array([[0.25, 0.5], [0.25, 0.5]])
+    assert evaluate(truth, scores, metrics="p@1", unjudged=mark)["p@1"] == 1.0

@@ -153,7 +153,7 @@ def test_repeated_judgement_is_refused_without_an_option_that_is_for_predictions
     Path("s.run").write_text("q1 Q0 a 1 0.5 m\n")
     error = answer(["evaluate", "t.qrels", "s.run", "--metrics", "p@1"])[2]
     expected = "t.qrels: line 3: label 'b' occurs twice for 'q1'; expected each label once in a row"
-    assert error == f"xmleval: {expected}; remove one of the two\n"
+    assert error == f"xmleval: {expected}; remove all but one\n"
 
 
 def test_keep_is_refused_without_scores_or_names_and_for_other_words() -> None:

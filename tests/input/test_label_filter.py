@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,21 @@ def test_exclude_tells_pairs_of_two_labels_from_a_matrix() -> None:
     for ambiguous in (np.array(tuples), matrix, matrix.astype(float)):
         with pytest.raises(ValueError, match=message):
             values(truth, scores, exclude=ambiguous)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("2 0\n3 0\n", "line 2: row 3 is not in 0..2; if rows count from 1, subtract 1"),
+        ("2 0\n4 0\n3 0\n", "line 2: row 4 is not in 0..2"),
+        ("2 3\n0 4\n", "line 1: label id 3 is not in 0..2; if ids count from 1, subtract 1"),
+        ("2 4\n0 3\n", "line 1: label id 4 is not in 0..2"),
+    ],
+)
+def test_first_line_of_excluded_pairs_with_a_wrong_number_is_refused(text: str, fault: str) -> None:
+    Path("pairs.txt").write_text(text)
+    with pytest.raises(ValueError, match=f"^pairs.txt: {re.escape(fault)}$"):
+        evaluate(np.eye(3), np.eye(3), metrics="p@1", exclude="pairs.txt")
 
 
 def test_exclude_and_candidates_take_names() -> None:
@@ -276,3 +292,12 @@ def test_sets_lose_excluded_labels_from_either_side(side: str) -> None:
     options: dict[str, Any] = {"exclude": [(0, 1)], "exclude_from": side}
     report = evaluate(truth, y_pred=sets, metrics="precision.micro", **options)
     assert report["precision.micro"] == pytest.approx(2 / 3)
+
+
+def test_candidates_of_merged_evaluators_are_counted_together() -> None:
+    """Without a cutoff, the best lists are judged by their first label."""
+    parts = [Evaluator("one_error", n_labels=3) for _ in range(2)]
+    parts[0].update([[0, 1]], np.array([[3.0, 2, 1]]), candidates=[[0, 2]])
+    parts[1].update([[2], [0, 2]], np.array([[3.0, 2, 1]] * 2), candidates=[[1], [0, 2]])
+    expected = "candidates: contain 3 of 5 relevant labels, so at most P@1 0.6667 is possible"
+    assert parts[0].merge(parts[1]).compute().notes == [expected]

@@ -1,6 +1,7 @@
 """Labels and rows with names, in every form, give what the same data by number give."""
 
 import copy
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -356,3 +357,51 @@ def test_labels_of_one_name_are_one_label() -> None:
     rankings = {0: ["a"], 1: ["a"], 2: ["b"]}
     report = evaluate(truth, rankings, metrics=["p@1"])
     assert report["p@1"] == 1
+
+
+@pytest.mark.parametrize("labels", [np.array([3, 1]), np.array(["b", "a"]), range(2)])
+def test_names_of_labels_are_texts_and_integers_of_python(labels: Any) -> None:
+    report = evaluate(np.eye(2), np.eye(2), metrics="p@1", labels=labels)
+    assert report.label_names is not None
+    assert {*map(type, report.label_names)} <= {int, str}
+    assert report.label_names == [*labels]
+
+
+@pytest.mark.parametrize("n_rows", [2, 3])
+def test_index_with_another_row_is_refused_with_what_may_be_meant(n_rows: int) -> None:
+    pandas = pytest.importorskip("pandas")
+    truth = pandas.DataFrame(np.eye(2), index=[5, 6])
+    scores = pandas.DataFrame(np.eye(n_rows, 2), index=range(6, 6 + n_rows))
+    hint = "remove it, or add it to y_true"
+    if n_rows == 2:
+        hint = "if both have the same order, call reset_index(drop=True) on both"
+    message = f"y_score: row 7 is not in y_true; {hint}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        evaluate(truth, scores, metrics="p@1")
+
+
+def test_rows_of_a_pair_are_called_by_the_index_of_either_member() -> None:
+    pandas = pytest.importorskip("pandas")
+    truth = pandas.Series([["a"], ["b"]], index=["q", "r"])
+    labels = [["b"], ["a"]]
+    scores = [[0.5], [0.25]]
+    index = ["r", "q"]
+    for pair in (
+        (pandas.Series(labels, index), scores),
+        (labels, pandas.Series(scores, index)),
+        (pandas.Series(labels, index), pandas.Series(scores, index)),
+    ):
+        assert evaluate(truth, pair, metrics="p@1")["p@1"] == 1.0
+
+
+@pytest.mark.parametrize("fill_value", [0, 1])
+def test_sparse_columns_may_be_filled_with_any_value(fill_value: int) -> None:
+    pandas = pytest.importorskip("pandas")
+    truth = pandas.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1]})
+    columns = {
+        name: pandas.arrays.SparseArray(truth[name], fill_value=fill_value) for name in truth
+    }
+    scores = [{"a": 0.5}, {"b": 0.5}, {"a": 0.5, "b": 0.25}]
+    report = evaluate(pandas.DataFrame(columns), scores, metrics=["p@1", "f1.macro@2"])
+    expected = evaluate(truth, scores, metrics=["p@1", "f1.macro@2"])
+    assert report.to_json() == expected.to_json()

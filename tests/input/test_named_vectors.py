@@ -3,6 +3,7 @@
 import itertools
 from collections import UserDict
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -368,3 +369,39 @@ def test_numbered_propensities_follow_the_rule_of_columns() -> None:
             assert values(truth, inverse_propensity=vector) == expected
         for y_train in (train, train_frame, train_frame[TURNED]):
             assert values(truth, y_train=y_train) == expected
+
+
+@pytest.mark.parametrize("weight", [2.0**-30, 2.0**20])
+def test_weights_within_the_limits_are_taken(weight: float) -> None:
+    report = evaluate(np.eye(2), np.eye(2)[::-1], metrics="p@1", sample_weight=[weight, 0])
+    assert report["p@1"] == 0.0
+    beyond = weight * (2.0 if weight > 1 else 0.5)
+    with pytest.raises(ValueError, match=r"^sample_weight: row 0: weight .* within 2\^-30..2\^20"):
+        evaluate(np.eye(2), np.eye(2), metrics="p@1", sample_weight=[beyond, 0])
+
+
+def test_propensity_at_the_limit_is_taken() -> None:
+    for most, is_taken in ((2.0**30, True), (np.nextafter(2.0**30, np.inf), False)):
+        expected = pytest.raises(ValueError, match=r"^inverse_propensity: label 1: .* at most 2")
+        with nullcontext() if is_taken else expected:
+            report = evaluate(np.eye(2), np.eye(2), metrics="psp@1", inverse_propensity=[1, most])
+            assert report["psp@1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("cluster", "is_taken"),
+    [(2**63 - 1, True), (2**63, False), (-(2**63), True), (-(2**63) - 1, False)],
+)
+def test_clusters_are_integers_of_64_bits_or_their_digits(cluster: int, is_taken: bool) -> None:
+    rows = range(60)
+    truth = np.eye(3)[np.arange(60) % 3]
+    scores = np.random.default_rng(0).random((60, 3))
+    options: dict[str, Any] = {"metrics": "p@1", "confidence": 0.9}
+    clusters = [cluster if row % 2 else row for row in rows]
+    names: list[Any] = [f"{cluster}" if row % 4 == 1 else clusters[row] for row in rows]
+    message = f"^clusters: row 1: {cluster} is neither a string nor an integer of 64 bits$"
+    expected = pytest.raises(ValueError, match=message)
+    with nullcontext() if is_taken else expected:
+        report = evaluate(truth, scores, **options, clusters=clusters)
+        named = evaluate(truth, scores, **options, clusters=names)
+        assert report.to_json() == named.to_json()

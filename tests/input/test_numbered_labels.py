@@ -151,7 +151,7 @@ def test_column_of_texts_or_ids_that_may_name_labels_is_refused(
     if not start:
         frame[name] = frame[name].astype(int)
     table = form(frame, "table")
-    with pytest.raises(ValueError, match=rf"'{name}' may have the labels; call it 'label'"):
+    with pytest.raises(ValueError, match=rf"'{name}' may have the labels: if so, call it 'label'"):
         evaluate(table, table)
 
 
@@ -318,9 +318,9 @@ def test_integers_that_may_name_labels_are_refused(form: Callable[..., Any]) -> 
     truth = form(table[["qid", "product", "y"]], "truth")
     ordered = table.sort_values("score", kind="stable")
     scores = form(ordered[["qid", "product", "score"]], "scores")
-    with pytest.raises(ValueError, match="'product' may have the labels; call it 'label'"):
+    with pytest.raises(ValueError, match="'product' may have the labels: if so, call it 'label'"):
         evaluate(truth, scores)
-    with pytest.raises(ValueError, match="'product' may have the labels; call it 'label'"):
+    with pytest.raises(ValueError, match="'product' may have the labels: if so, call it 'label'"):
         evaluate(form(table[["qid", "y"]], "short"), scores)
 
 

@@ -1,6 +1,7 @@
 """Groups, clusters and weights of rows: columns of the truth's table, and CSV as pandas writes."""
 
 import csv
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -496,3 +497,13 @@ def test_missing_file_beside_arrays_is_refused_by_argument(argument: str) -> Non
         options["confidence"] = 0.9
     with pytest.raises(FileNotFoundError, match=f"No such file .*; {argument} takes a list"):
         evaluate(np.eye(3, dtype=int), np.eye(3), **options)
+
+
+@pytest.mark.parametrize("name", ["w.csv", "w.tsv", "W.CSV", "w.Tsv", "w.csv.gz", "W.CSV.GZ"])
+def test_header_of_values_is_skipped_in_tables_of_any_case(name: str) -> None:
+    content = b"weight\n1\n0\n"
+    if name.lower().endswith(".gz"):
+        content = gzip.compress(content)
+    Path(name).write_bytes(content)
+    report = evaluate(np.eye(2), [[1, 0], [1, 0]], metrics="p@1", sample_weight=name)
+    assert report["p@1"] == 1.0

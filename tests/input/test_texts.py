@@ -319,3 +319,51 @@ def test_write_warns_of_labels_that_a_format_loses(tmp_path: Path) -> None:
         for ending in ("npz", "txt"):
             write(tmp_path / f"y.{ending}", truth, "truth")
             assert sp.csr_array(read_truth(tmp_path / f"y.{ending}")).shape == truth.shape
+
+
+@pytest.mark.parametrize("n_more", [1, 3])
+def test_first_row_beyond_the_header_is_refused_by_its_line(n_more: int) -> None:
+    Path("t.txt").write_text("2 3\n" + "0:1\n" * (2 + n_more))
+    message = "^t.txt: line 4: more than the 2 rows that the header promises"
+    with pytest.raises(ValueError, match=message):
+        read_truth("t.txt")
+
+
+def test_lines_of_ids_are_refused_by_their_number_in_each_batch() -> None:
+    Path("t.lines").write_text("1 2\n3\n\n4 4\n")
+    with pytest.raises(ValueError, match=r"^t\.lines: line 4: label id 4 occurs twice"):
+        [*pieces_of(Path("t.lines"), "truth").read(1)]
+
+
+def test_score_of_a_name_with_colons_is_behind_the_last() -> None:
+    Path("t.lines").write_text("a:b\nc\n")
+    Path("s.lines").write_text("c:0.5 a:b:0.75\na:b:0.25 c:1\n")
+    assert evaluate("t.lines", "s.lines", metrics="p@1")["p@1"] == 1.0
+
+
+@pytest.mark.parametrize("read", [read_truth, read_scores])
+@pytest.mark.parametrize("word", ["07", "00", "cat", "1234567890123456"])
+def test_words_of_lines_that_are_no_ids_are_refused(read: Any, word: str) -> None:
+    Path("t.lines").write_text(f"7 0\n123456789012 {word}\n")
+    with pytest.raises(ValueError, match=f"^t.lines: line 2: '{word}' is not a label id"):
+        read("t.lines")
+
+
+@pytest.mark.parametrize("read", [read_truth, read_scores])
+def test_too_large_an_id_is_refused_by_the_file(read: Any) -> None:
+    Path("t.lines").write_text(f"7\n{1 << 40}\n")
+    message = f"t.lines: label id {1 << 40} is not in 0..{(1 << 40) - 1}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        read("t.lines")
+
+
+def test_scores_of_lines_may_be_infinite(folder: Path) -> None:
+    Path("t.lines").write_text("red\nblue\n")
+    Path("s.lines").write_text("red:0.5 blue:-inf\nred:-inf blue:inf\n")
+    assert evaluate("t.lines", "s.lines", metrics="p@1")["p@1"] == 1.0
+
+
+def test_last_field_of_a_line_with_tabs_may_be_empty(folder: Path) -> None:
+    Path("t.tsv").write_text("id\tlabels\tnote\nx\ta\tgood\ny\tb\t\n")
+    Path("s.tsv").write_text("id\tlabel\tscore\nx\ta\t0.5\ny\tb\t0.25\n")
+    assert evaluate("t.tsv", "s.tsv", metrics="p@1")["p@1"] == 1.0

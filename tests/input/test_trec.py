@@ -1,6 +1,7 @@
 """Judgements and runs of TREC, and files with names of labels."""
 
 import gzip
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -191,3 +192,18 @@ def test_read_names_of_text_gzip_and_json() -> None:
     Path("labels.json").write_text('["cat", "black dog"]')
     for path in Path().iterdir():
         assert read_names(path) == ["cat", "black dog"]
+
+
+@pytest.mark.parametrize("score", ["1_0", "\u0661", "nan", "0x1"])
+def test_scores_of_runs_are_plain_decimals(score: str) -> None:
+    Path("m.run").write_text(f"q1 Q0 cat 1 2 m\nq1 Q0 dog 2 {score} m\n")
+    with pytest.raises(ValueError, match=f"^m.run: line 2: score '{score}' is not a number"):
+        read_run("m.run", ["cat", "dog"])
+
+
+@pytest.mark.parametrize(("last", "is_by_number"), [(1, True), (2, False)])
+def test_judgements_are_by_number_if_every_row_has_one(last: int, is_by_number: bool) -> None:
+    Path("y.qrels").write_text(f"0 0 0 1\n{last} 0 1 1\n")
+    expected = pytest.raises(ValueError, match=r"^y_score: has no names, but other inputs have")
+    with nullcontext() if is_by_number else expected:
+        assert evaluate("y.qrels", np.eye(2), metrics="p@1")["p@1"] == 1.0

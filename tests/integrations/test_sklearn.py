@@ -211,3 +211,23 @@ def test_make_scorer_refuses_by_argument_and_scorers_can_be_pickled() -> None:
     scorer = pickle.loads(pickle.dumps(make_scorer(["p", "lrap"], k=3)))
     assert repr(scorer) == "make_scorer(['p', 'lrap'])"
     assert scorer(LINEAR.fit(X[TRAIN], Y[TRAIN]), X[TEST], Y[TEST]).keys() == {"p@3", "lrap"}
+
+
+def test_scorer_of_the_best_labels_needs_no_name_of_a_method() -> None:
+    model = LINEAR.fit(X[TRAIN], Y[TRAIN])
+    options: dict[str, Any] = {"metrics": "f1.micro", "decision": "top2"}
+    expected = evaluate(Y[TEST], model.decision_function(X[TEST]), **options)["f1.micro"]
+    assert make_scorer(**options)(model, X[TEST], Y[TEST]) == expected
+
+
+def test_scorer_takes_names_that_can_be_read_once_and_weights_as_a_series() -> None:
+    pandas = pytest.importorskip("pandas")
+    model = LINEAR.fit(X[TRAIN], Y[TRAIN])
+    weights = np.arange(30) % 3
+    scorer = make_scorer(iter(["p@3", "lrap"]))
+    expected = evaluate(
+        Y[TEST], model.decision_function(X[TEST]), metrics=["p@3", "lrap"], sample_weight=weights
+    )
+    for _ in range(2):
+        series = pandas.Series(weights, index=range(100, 130))
+        assert scorer(model, X[TEST], Y[TEST], sample_weight=series) == dict(expected)

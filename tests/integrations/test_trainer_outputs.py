@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from xmleval import evaluate
+from xmleval.integrations.topk import TopKSelector
 from xmleval.integrations.transformers import TrainerMetrics
 
 RNG = np.random.default_rng(0)
@@ -182,3 +183,16 @@ def test_batches_count_once_until_the_last_and_a_new_evaluation_begins() -> None
 def test_compute_metrics_refuses_labels_that_are_no_ids(label_ids: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         answer(LOGITS, label_ids)
+
+
+@pytest.mark.parametrize(("conventions", "depth"), [("unlisted=below", 1), ("unlisted=0.5", None)])
+def test_all_labels_are_kept_where_unlisted_ones_have_a_score(
+    conventions: str, depth: int | None
+) -> None:
+    select = TopKSelector(["p@1"], L, {"conventions": conventions})
+    scores: Any = Scores(LOGITS)
+    kept: Any = select(scores)
+    if depth is None:
+        assert kept is scores
+    else:
+        assert [each.shape for each in kept] == [(M, depth)] * 2

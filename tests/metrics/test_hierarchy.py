@@ -399,3 +399,9 @@ def test_hierarchy_ignores_stored_zeros() -> None:
     )
     assert matrix.nnz == len(EDGES) + 1
     assert values(matrix) == values(EDGES)
+
+
+def test_hierarchy_has_an_edge_for_every_entry_that_is_not_zero() -> None:
+    children, parents = np.transpose(EDGES)
+    weights = np.resize([-1.0, 0.5, np.nan], len(EDGES))
+    assert values(sp.csr_array((weights, (children, parents)), shape=(6, 6))) == values(EDGES)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import pytrec_eval
+import scipy.sparse as sp
 from scipy.sparse import csr_array
 
 from tests.metrics.graded_problems import CUTOFFS, LEVELS, SEEDS, graded_problem
@@ -113,3 +114,22 @@ def test_err_reads_grades_below_the_level_of_relevance() -> None:
         assert values(metrics="err@3", conventions=f"relevant_from={level}") == expected
         conventions = f"gains=exp,empty=skip,relevant_from={level}"
         assert values(metrics="err@3", conventions=conventions) == expected
+
+
+def test_err_takes_the_largest_grade_of_all() -> None:
+    """The reader of a label of grade 32 stops there but for one of 2^32."""
+    truth = np.array([[32, 0, 31]])
+    scores = np.array([[2.0, 3.0, 1.0]])
+    stops = [(2**32 - 1) / 2**32, (2**31 - 1) / 2**32]
+    expected = stops[0] / 2 + (1 - stops[0]) * stops[1] / 3
+    assert values(truth, scores, metrics="err(max_grade=32)@3") == [pytest.approx(expected)]
+    with pytest.raises(ValueError, match="grade 33 is not a whole number up to 32"):
+        values(truth + (truth == 32), scores, metrics="err(max_grade=32)@3")
+
+
+@pytest.mark.parametrize("ties", ["order", "expected"])
+def test_judged_share_of_a_short_list_is_that_of_its_labels(ties: str) -> None:
+    truth = np.array([[1, 0, 0, 0]])
+    scores = sp.csr_array([[0.5, 0.2, 0, 0]])
+    conventions = {"ties": ties, "gains": "linear"}
+    assert evaluate(truth, scores, metrics="judged@3", conventions=conventions)["judged@3"] == 1.0

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import xmleval
 from tests import own_measures
 from tests.own_measures import COST, DECAYED, FMAX, INVENTED, NOVELTY, SMIN, THRESHOLDS
-from xmleval import BlockRows, Evaluator, Measure, Param, compare, evaluate
+from xmleval import BlockRows, Evaluator, Measure, Param, Running, compare, evaluate
 from xmleval.base.arrays import Floats
 from xmleval.base.work import WORK
 from xmleval.kernels.own_rows import FormulaOfRow
@@ -342,12 +342,15 @@ def outside(rows: BlockRows) -> Floats:
     return np.where(rows.n_relevant > 3, 2.0, 0.5)
 
 
-def test_a_value_out_of_range_names_measure_and_row() -> None:
+@pytest.mark.parametrize("row", range(4))
+@pytest.mark.parametrize("block_rows", [None, 2])
+def test_a_value_out_of_range_names_measure_and_row(row: int, block_rows: int | None) -> None:
     measure = Measure("lab-outside", rows=outside)
-    truth = np.array([[1, 0, 0, 0], [1, 1, 1, 1]])
-    message = "lab-outside: row 1: the value is 2.0; expected a number in 0..1"
+    truth = np.eye(4)
+    truth[row] = 1
+    message = f"lab-outside: row {row}: the value is 2.0; expected a number in 0..1"
     with pytest.raises(ValueError, match=re.escape(message)):
-        evaluate(truth, truth, metrics=measure)
+        evaluate(truth, truth, metrics=measure, running=Running(block_rows=block_rows))
 
 
 def test_data_must_be_declared_and_given() -> None:
@@ -360,8 +363,10 @@ def test_data_must_be_declared_and_given() -> None:
         evaluate(Y, S, metrics=[NOVELTY], k=1, label_data={"popularity": np.ones(3)})
     with pytest.raises(ValueError, match="row_data: measure session-recall"):
         evaluate(Y, S, metrics=[DECAYED], k=1)
-    with pytest.raises(ValueError, match=re.escape("row_data['age']: row 1: nan is not a finite")):
-        evaluate(Y[:2], S[:2], metrics=[DECAYED], k=1, row_data={"age": [1.0, np.nan]})
+    for value in (math.nan, math.inf, -math.inf):
+        message = re.escape(f"row_data['age']: row 1: {value} is not a finite")
+        with pytest.raises(ValueError, match=message):
+            evaluate(Y[:2], S[:2], metrics=[DECAYED], k=1, row_data={"age": [1.0, value]})
 
 
 def test_formulas_cannot_change_what_other_measures_read() -> None:
@@ -371,6 +376,38 @@ def test_formulas_cannot_change_what_other_measures_read() -> None:
 
     with pytest.raises(ValueError, match="read-only"):
         Measure("lab-sorting", rows=sorting)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda rows: rows.relevant.ptr,
+        lambda rows: rows.ranks,
+        lambda rows: rows.propensity,
+        lambda rows: rows.label_data["price"],
+        lambda rows: rows.row_data["age"],
+    ],
+)
+def test_formulas_cannot_change_what_they_are_given(read: Callable[[BlockRows], Any]) -> None:
+    def changing(rows: BlockRows) -> Floats:
+        read(rows)[:] = 0
+        return np.ones(rows.n_rows)
+
+    needs = ("scores", "propensity")
+    with pytest.raises(ValueError, match="read-only"):
+        Measure(
+            "lab-changing", rows=changing, needs=needs, label_data=("price",), row_data=("age",)
+        )
+
+
+def test_formulas_cannot_change_the_grades_of_a_truth() -> None:
+    def raising(rows: BlockRows) -> Floats:
+        rows.grades[:] += 1
+        return rows.relevant.sum_by_row(rows.grades)
+
+    measure = Measure("lab-raising", rows=raising, needs=("grades",), range=(0.0, 99.0))
+    with pytest.raises(ValueError, match="read-only"):
+        evaluate(SMALL_TRUTH, SMALL_SCORES, metrics=measure, conventions="gains=linear")
 
 
 def test_a_name_is_defined_again_by_its_own_module_alone(folder: Path) -> None:
@@ -1070,3 +1107,27 @@ def test_vectors_of_another_length_than_that_of_the_example_are_refused() -> Non
     message = "lab-lengths: the formula returned 3 values for each row, but 2 when defined"
     with pytest.raises(ValueError, match=message):
         evaluate(Y[:6], S[:6], metrics=measure)
+
+
+def test_ancestors_are_listed_by_score_and_node() -> None:
+    listed = example_rows().with_ancestors.listed
+    assert listed.scores is not None
+    assert listed.labels.tolist() == [2, 0, 1, 4, 1, 2, 5, 3, 5]
+    assert listed.scores.tolist() == [0.9, 0.5, 0.5, 0.25, 0.75, 0.75, 0.125, 0.5, 0.5]
+
+
+def test_distance_of_zero_is_not_negative_for_formulas() -> None:
+    def signs(rows: BlockRows) -> Any:
+        assert rows.listed.scores is not None
+        return rows.listed.sum_by_row(np.signbit(rows.listed.scores))
+
+    measure = Measure("lab-signs", rows=signs, needs=("entry scores",), range=(0, 99))
+    distances = np.array([[0.0, 0.5], [0.25, -0.0]])
+    report = evaluate(np.eye(2), distances, metrics=measure, higher_is_better=False)
+    assert report["lab-signs"] == 0.0
+
+
+@pytest.mark.parametrize("value", [1 + 2.0**-52, -(2.0**-52)])
+def test_value_outside_of_the_range_by_rounding_is_taken(value: float) -> None:
+    measure = Measure("lab-rounded", rows=lambda rows: np.full(rows.n_rows, value))
+    assert evaluate(np.eye(2), np.eye(2), metrics=measure)["lab-rounded"] == value

@@ -69,3 +69,12 @@ def test_rbp_reads_p_from_its_name() -> None:
         message = f"'rbp(p={p})@2': p={p} is not above 0 and below 1"
         with pytest.raises(ValueError, match=re.escape(message)):
             evaluate(truth, truth, metrics=[f"rbp(p={p})@2"])
+
+
+@pytest.mark.parametrize("p", [0.09, 0.21, 0.22])
+def test_residual_of_a_long_list_of_judged_labels_is_not_negative(p: float) -> None:
+    n = 60
+    name = f"rbp_residual(p={p})@all"
+    scores = -np.arange(float(n))[None]
+    report = evaluate(np.ones((1, n)), scores, metrics=name, conventions="gains=linear")
+    assert 0 <= report[name] < 1e-15

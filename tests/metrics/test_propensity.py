@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,30 @@ def test_inverse_propensity_refuses_wrong_arguments(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         inverse_propensity(**arguments)
+
+
+def test_inverse_propensity_without_an_exponent_is_that_of_no_labels_and_all() -> None:
+    q = inverse_propensity(label_counts=[0, 3], n_instances=5, a=0)
+    assert q.tolist() == pytest.approx([math.log(5)] * 2)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+def test_inverse_propensity_leaves_the_counts_of_the_caller_as_they_are(dtype: str) -> None:
+    counts = np.array([0, 3, 1], dtype)
+    q = inverse_propensity(label_counts=counts, n_instances=5)
+    counts[:] = 2
+    assert q.label_counts is not None
+    assert q.label_counts.tolist() == [0, 3, 1]
+
+
+@pytest.mark.parametrize(("last", "is_noted"), [(9, True), (8, False)])
+def test_training_ids_that_may_count_from_one_are_noted_from_ten_labels_on(
+    last: int, is_noted: bool
+) -> None:
+    rows = [[*range(1, 5)], [*range(5, last + 1)], [1]]
+    expected = pytest.warns(UserWarning, match=f"^y_train: id 0 occurs nowhere, .* 1 to {last} do")
+    with expected if is_noted else nullcontext():
+        inverse_propensity(rows, n_labels=last + 1)
 
 
 def test_label_counts_may_be_sums_over_the_rows_of_a_matrix() -> None:

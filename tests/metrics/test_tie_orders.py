@@ -342,3 +342,21 @@ def test_dcg_of_long_tie_groups_is_the_mean_discount(n_labels: int, n_listed: in
     in_order = evaluate(truth, scores, conventions="unlisted=0", **options)
     expected = discounts[n_listed + 5] + discounts[-1]
     assert in_order["dcg@all"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_expected_measures_of_more_ranks_than_labels_divide_by_all_ranks() -> None:
+    """The labels are of gain 1, 2 and 4; two of the three tie."""
+    truth = np.array([[1, 1, 0], [0, 0, 1]])
+    scores = np.array([[1.0, 1.0, 0.5]] * 2)
+    report = evaluate(
+        truth,
+        scores,
+        metrics=["psp_raw@5", "psr_raw@5", "p@5"],
+        inverse_propensity=[1, 2, 4],
+        conventions="ties=expected",
+        per_row=True,
+    )
+    expected = {"psp_raw@5": [3 / 5, 4 / 5], "psr_raw@5": [3 / 2, 4], "p@5": [2 / 5, 1 / 5]}
+    for name, column in expected.items():
+        assert report.per_row()[name].tolist() == pytest.approx(column, rel=1e-15)
+        assert report[name] == pytest.approx(np.mean(column), rel=1e-15)

@@ -251,3 +251,10 @@ def test_label_groups_and_row_groups_have_confidence_intervals() -> None:
         low, high = part.confidence["p@1"]
         assert low < part["p@1"] < high
     assert str(report).count("±") > 9
+
+
+@pytest.mark.parametrize(("n_labels", "n_rows"), [(6, 7), (10, 5), (11, 3), (12, 7), (36, 7)])
+def test_entropy_of_equal_shares_is_one(n_labels: int, n_rows: int) -> None:
+    """Without a limit, rounding would put it above."""
+    sets = np.ones((n_rows, n_labels))
+    assert evaluate(sets, y_pred=sets, metrics="entropy")["entropy"] == 1.0

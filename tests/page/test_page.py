@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from tests.figures.test_figures import HOSTILE, compared
 from xmleval import Comparison, Conventions, compare, evaluate, label_groups, rank
+from xmleval.api.figure_options import evaluate_for_figures
 from xmleval.base.conventions import CHOICES
 from xmleval.cli.output import describe_run
 from xmleval.show.page import Section
@@ -165,6 +166,11 @@ def summaries_of_comparisons() -> Iterator[Summary]:
     yield Summary(whole, "model_0 has the highest P@1, 0.", "is seen between")
     better = "labels; significantly better than model_1 and model_2."
     yield Summary(whole, better, "is seen between")
+
+    rows = np.arange(40) % 2
+    eye = np.eye(40)
+    split = compare(eye, {"a": eye, "b": 1 - eye}, metrics=["p@1"], row_groups=rows).to_html()
+    yield Summary(split, "significantly better than b.", "better than b, b")
 
     same = {"a": np.eye(40)[:, :4], "b": np.eye(40)[:, :4]}
     equal = compare(np.eye(40)[:, :4], same, metrics=["p@1"]).to_html()
@@ -338,3 +344,16 @@ def test_page_tells_what_was_not_tested_from_what_is_alike() -> None:
     page = compare(truth, scores, metrics="p@1").to_html()
     assert "could not be tested" not in page
     assert "no significant difference" in page
+
+
+def test_pages_have_ten_cutoffs_and_the_groups_that_are_given() -> None:
+    truth = np.eye(12)
+    counts = np.tril(np.ones((12, 12), int))
+    models: dict[str, Any] = {"a": truth + 0.5}
+    options: dict[str, Any] = {"metrics": ["p@12", "psp@3"], "y_train": counts}
+    report = evaluate_for_figures(models, truth, **options)["a"]
+    cutoffs = {spec.k for spec in report.specs if spec.metric.name == "p"}
+    assert cutoffs == {*range(1, 11), 12}
+    assert len(report.groups) > 2
+    given = evaluate_for_figures(models, truth, label_groups=[*"xxxyyyyyyyyy"], **options)
+    assert [*given["a"].groups] == ["x", "y"]

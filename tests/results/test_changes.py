@@ -308,3 +308,36 @@ def test_load_refuses_what_are_no_changes(change: Any, message: str, tmp_path: P
     path.write_text(json.dumps(contents))
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: {re.escape(message)}"):
         Diff.load(path)
+
+
+def test_text_of_a_row_without_a_list_says_so_and_titles_are_in_one_column() -> None:
+    truth = np.array([[0, 1, 0]])
+    scores = {"a": sp.csr_array((1, 3)), "a long name": sp.csr_array([[0.25, 0.5, 0.0]])}
+    changes = replace(diff(truth, *scores.values(), metric="p@2"), b="a long name")
+    lines = [
+        "row 0: 0.0000 -> 0.5000, +0.5000",
+        "  truth        1",
+        "  a            (nothing)",
+        "  a long name  1*; 0",
+    ]
+    assert "\n\n" + "\n".join(lines) + "\n\n" in str(changes)
+
+
+def test_hits_of_weighted_rows_are_counts_where_both_are_whole(tmp_path: Path) -> None:
+    """Two rows of weight 1.5 have label 0, one of weight 2 has label 1."""
+    truth = np.array([[1, 0], [1, 0], [0, 1]])
+    old = np.array([[1, 0], [1, 0], [1, 0]])
+    new = np.array([[1, 0], [0, 1], [0, 1]])
+    changes = diff(truth, old, new, metric="p@1", sample_weight=[1.5, 1.5, 2])
+    (tmp_path / "changes.json").write_text(changes.to_json())
+    for result in (changes, Diff.load(tmp_path / "changes.json")):
+        lines = [line.strip() for line in str(result).splitlines()]
+        assert "0: 3.0000 -> 1.5000, -1.5000 (rows of weight 3.0000 with it)" in lines
+        assert "1: 0 -> 2, +2 (rows of weight 2.0000 with it)" in lines
+
+
+@pytest.mark.usefixtures("files")
+def test_a_file_has_no_changes_from_itself() -> None:
+    changes = diff("Y.npz", "old.npz", "old.npz", metric="p@3")
+    assert (changes.a, changes.b) == ("a", "b")
+    assert (changes.rows, changes.labels, changes.n_changed) == ([], [], (0, N, 0))

@@ -318,3 +318,50 @@ def test_randomisation_sums_weighted_differences_by_cluster() -> None:
         (difference,) = compare(np.eye(8), models, **arguments, **options).differences
         assert difference.p_value == p_value
         assert difference.outcomes == (2, 4, 2)
+
+
+def test_page_of_seeds_has_changed_rows_without_lists() -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    options: dict[str, Any] = {"metrics": ["p@1"], "seeds": True, "worst": 2}
+    page = compare(TRUTH[ROWS], scores_of_seeds(), **options).to_html()
+    assert "<h2>Rows that changed most</h2>" in page
+    assert "list of" not in page
+    one = {name: seeds[0] for name, seeds in scores_of_seeds().items()}
+    assert "list of a" in compare(TRUTH[ROWS], one, metrics=["p@1"], worst=2).to_html()
+
+
+def test_title_has_the_numbers_of_labels_of_models_that_differ_in_them() -> None:
+    reports = {
+        f"{name}.npz": evaluate(np.eye(3, n), np.eye(3, n) + 1, metrics=["p@1"])
+        for name, n in (("ten", 10), ("four", 4))
+    }
+    title = "3 rows x 10 (ten), 4 (four) labels"
+    assert str(Comparison(reports)).splitlines()[0] == f"{title}; * best"
+    assert f"<Comparison: {title}, P@1 of ten 1.0000, four 1.0000>" == repr(Comparison(reports))
+
+
+def test_json_has_the_sizes_of_groups_of_rows_and_of_labels() -> None:
+    groups: dict[str, Any] = {"row_groups": LANGUAGES[ROWS], "label_groups": TOPICS}
+    models = {name: scores[ROWS] for name, scores in TWO.items()}
+    compared = compare(TRUTH[ROWS], models, metrics=["p@1"], **groups)
+    members = compared.to_dict()["comparison"]
+    for kind, names in (("row_groups", LANGUAGES[ROWS]), ("groups", TOPICS)):
+        for name, part in members[kind].items():
+            expected = getattr(compared["good"], kind)[name]
+            assert (part["n_rows"], part["n_labels"]) == (expected.n_rows, expected.n_labels)
+            size = part["n_rows" if kind == "row_groups" else "n_labels"]
+            assert size == [*names].count(name)
+
+
+def test_line_of_a_test_has_the_rows_of_the_measure_with_most() -> None:
+    truth = TRUTH[ROWS].copy()
+    truth[:10] = 0
+    models = {name: scores[ROWS] for name, scores in TWO.items()}
+    compared = compare(truth, models, metrics=["ranking_loss", "p@1"])
+    n_rows = [difference.n_rows for difference in compared.differences]
+    assert n_rows == [np.count_nonzero(truth.any(axis=1)), 40]
+    assert compared.footnotes()[0].endswith("Holm over 2 tests, n = 40 rows")
+    header, *rows = compared.tables()[1].rows
+    place = [cell.text for cell in header].index("rows")
+    assert [row[place].text for row in rows] == [str(n) for n in n_rows]

@@ -404,3 +404,37 @@ def test_texts_with_a_row_for_each_model_have_all_models(both: Comparisons) -> N
         for lines in (text, markdown):
             (line,) = [line for line in lines if row[0].text in line]
             assert all(cell.text in line for cell in row)
+
+
+def test_cutoffs_choose_among_results_with_names_of_measures_alone(both: Comparisons) -> None:
+    chosen = compare(dict(both), metrics="p", k=1)
+    assert [spec.name for spec in chosen["first"].specs] == ["p@1"]
+    with pytest.raises(InputError) as caught:
+        compare(dict(both), k=1)
+    assert caught.value.args == ("k", "has no effect without metrics; give metrics, too")
+
+
+def test_options_of_a_data_set_count_before_those_of_all_in_rank() -> None:
+    truth = TRUTH[:40].copy()
+    truth[::4] = 0
+    models = {name: scores[:40] for name, scores in TWO.items()}
+    data_sets = {"own": (truth, models, {"conventions": "empty=skip"}), "all": (truth, models)}
+    ranking = rank(data_sets, "p@1", conventions="empty=one")
+    for name, conventions in (("own", "empty=skip"), ("all", "empty=one")):
+        for model, scores in models.items():
+            expected = evaluate(truth, scores, metrics="p@1", conventions=conventions)["p@1"]
+            assert ranking.values[name][model] == expected
+
+
+@pytest.mark.parametrize("n_models", [2, 3])
+def test_latex_has_a_rule_between_data_sets_and_says_what_is_underlined(n_models: int) -> None:
+    models = dict([*MODELS.items()][:n_models])
+    data_sets: dict[str, Any] = {}
+    for name, rows in HALVES.items():
+        data_sets[name] = (TRUTH[rows], {model: scores[rows] for model, scores in models.items()})
+    latex = compare(data_sets, metrics=["p@1"]).to_latex()
+    lines = latex.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("second & "))
+    assert lines[start - 1] == lines[start - n_models - 2] == r"\midrule"
+    assert latex.count(r"\midrule") == 2
+    assert (r"\underline{" in latex) == ("underlined: second best" in latex) == (n_models > 2)

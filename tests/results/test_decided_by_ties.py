@@ -454,3 +454,29 @@ def test_rank_of_reports_takes_ties_in_half_of_the_rows_for_deciding(
     notes = [note for note in ranking.notes if note.startswith("may be decided by ties")]
     assert len(notes) == is_decided
     assert (ranking.average_ranks["tied"] == ranking.average_ranks["wrong"]) == is_decided
+
+
+def test_compare_has_the_bands_of_groups_of_labels_and_of_rows() -> None:
+    truth, models = tied_problem(3)
+    groups: dict[str, Any] = {"label_groups": [*"xxyyy"], "row_groups": [*"abab"] * 3}
+    compared = compare(truth, models, metrics=["p@2"], **groups)
+    options: dict[str, Any] = {"metrics": ["p@2"], "conventions": "ties=band", **groups}
+    for kind in ("groups", "row_groups"):
+        for name, scores in models.items():
+            parts = getattr(compared[name], kind)
+            for group, part in getattr(evaluate(truth, scores, **options), kind).items():
+                value = parts[group]["p@2"]
+                known = parts[group].tie_bounds.get("p@2", (value, value))
+                assert known == pytest.approx(part.tie_bounds["p@2"], rel=1e-12)
+
+
+@pytest.mark.parametrize(("n_sure", "end"), [(8, "s7 (on d0, d1) "), (9, "s7 (on d0, d1), ... ")])
+def test_rank_names_eight_pairs_that_ties_decide(n_sure: int, end: str) -> None:
+    truth = np.eye(4)
+    models = {"tied": np.ones((4, 4)), **{f"s{n}": truth + 0.5 * truth[::-1] for n in range(9)}}
+    models = dict([*models.items()][: 1 + n_sure])
+    ranking = rank(dict.fromkeys(["d0", "d1"], (truth, models)), "p@1")
+    assert ranking.decided_by_ties["d0"] == [("tied", f"s{n}") for n in range(n_sure)]
+    (note,) = [note for note in ranking.notes if "decided by ties" in note]
+    assert "which of tied and s0 (on d0, d1), tied and s1 (on d0, d1), " in note
+    assert f"tied and {end}is better" in note

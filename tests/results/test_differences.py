@@ -573,3 +573,64 @@ def test_difference_prints_its_measure_models_and_interval() -> None:
 def test_comparison_without_models_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^reports: no model given; expected the reports of"):
         Comparison({})
+
+
+@pytest.mark.parametrize(
+    ("p_value", "text"), [(0.00099, "<0.001"), (0.001, "0.001"), (0.0014, "0.001")]
+)
+def test_small_p_values_are_below_a_thousandth(p_value: float, text: str, tmp_path: Path) -> None:
+    contents = compare(TRUTH, TWO, metrics=["p@1"]).to_dict()
+    contents["comparison"]["differences"][0]["corrected_p_value"] = p_value
+    path = tmp_path / "compared.json"
+    path.write_text(json.dumps(contents))
+    loaded = Comparison.load(path)
+    assert f", p {text} (good better)" in str(loaded.differences[0])
+    assert text in [cell.text for cell in loaded.tables()[1].rows[1]]
+
+
+def test_equal_sums_of_clusters_are_two_tests_where_rows_differ() -> None:
+    """In a cluster, p@1 differs in the first row, hit@2 in the second."""
+    truth = np.tile([[1, 0, 0], [1, 0, 0]], (4, 1))
+    better = np.tile([[3, 2, 1], [2, 3, 1]], (4, 1))
+    worse = np.tile([[2, 3, 1], [1, 3, 2]], (4, 1))
+    worse[:2] = better[:2]
+    models = {"better": better, "worse": worse}
+    clusters = np.repeat(np.arange(4), 2)
+    compared = compare(truth, models, metrics=["p@1", "hit@2"], clusters=clusters)
+    first, second = compared.differences
+    assert first.value == second.value == 3 / 8
+    assert first.p_value == pytest.approx(second.p_value)
+    assert (compared.n_tests, second.same_as) == (2, None)
+
+
+def test_measures_undefined_in_the_same_rows_are_one_test() -> None:
+    truth = TRUTH.copy()
+    truth[::7] = 0
+    options: dict[str, Any] = {"metrics": ["p@1", "hit@1"], "conventions": "empty=skip"}
+    compared = compare(truth, TWO, **options)
+    first, second = compared.differences
+    assert first.n_rows == second.n_rows == np.count_nonzero(truth.any(axis=1))
+    assert (compared.n_tests, second.same_as) == (1, "p@1")
+    assert second.corrected_p == first.corrected_p == first.p_value
+
+
+def test_groups_of_labels_and_of_rows_of_one_name_have_their_own_p_values() -> None:
+    """Corrected by Holm's method: the n-th smallest of N, times N + 1 - n, but never falling."""
+    groups: dict[str, Any] = {"label_groups": [*"xy"] * 6, "row_groups": [*"xy"] * (N // 2)}
+    compared = compare(TRUTH, TWO, metrics=["p@3", "ndcg@5"], **groups)
+    tested = [each for each in compared.differences if not each.same_as]
+    tested.sort(key=lambda each: each.p_value)
+    assert {each.kind for each in tested} >= {"groups", "row_groups"}
+    largest = 0.0
+    for n, difference in enumerate(tested):
+        largest = max(largest, difference.p_value * (compared.n_tests - n))
+        assert difference.corrected_p == pytest.approx(min(largest, 1.0))
+
+
+def test_compare_without_values_by_row_has_the_same_intervals() -> None:
+    (kept,) = compare(TRUTH, TWO, metrics="p@1").differences
+    compared = compare(TRUTH, TWO, metrics="p@1", per_row=False)
+    (difference,) = compared.differences
+    assert not compared["good"].results.rows
+    assert (difference.outcomes, difference.n_rows) == (None, None)
+    assert difference == kept._replace(outcomes=None)

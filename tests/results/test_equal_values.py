@@ -142,3 +142,10 @@ def test_rank_ties_values_that_differ_by_rounding_or_are_infinite() -> None:
     values = {"a": np.inf, "b": np.inf, "c": 1, "d": -np.inf, "e": -np.inf}
     expected = {"a": 1.5, "b": 1.5, "c": 3, "d": 4.5, "e": 4.5}
     assert ranks_of(values, higher_is_better=True) == expected
+
+
+@pytest.mark.parametrize(("gap", "is_tied"), [(2.0**-45, True), (2.0**-45 + 2.0**-53, False)])
+def test_rank_ties_values_up_to_the_greatest_rounding(gap: float, is_tied: bool) -> None:
+    """It is 2^-45 of the larger value."""
+    ranks = ranks_of({"a": 1.0, "b": 1.0 - gap}, higher_is_better=True)
+    assert (ranks["a"] == ranks["b"]) == is_tied

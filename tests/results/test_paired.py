@@ -134,3 +134,14 @@ def test_paired_t_p_and_wilcoxon_p_are_those_of_scipy(kind: Callable[..., Floats
     assert wilcoxon_p(rounded) == pytest.approx(expected, rel=1e-12)
     assert math.isnan(paired_t_p(np.array([0.5])))
     assert paired_t_p(np.full(4, 0.5)) == 0.0
+
+
+def test_sign_flip_p_tries_all_signs_if_there_are_at_most_as_many_as_draws() -> None:
+    n = 17
+    differences = hits(60, 2)
+    differences = differences[differences != 0][:n] + 0.01
+    exact = by_all_signs(differences)
+    assert sign_flip_p(differences, 1 << n, seed=3) == exact
+    drawn = {sign_flip_p(differences, (1 << n) - 1, seed) for seed in range(4)}
+    assert len(drawn) > 1
+    assert [*drawn] == pytest.approx([exact] * len(drawn), abs=0.01)

@@ -16,6 +16,7 @@ import xmleval
 from tests.examples import S, T
 from tests.results.notebooks import page_of, rows_of
 from xmleval import Comparison, Ranking, Rankings, evaluate, rank
+from xmleval.statistics import friedman
 
 # the worked example of Demsar 2006 (Journal of Machine Learning Research 7, table 6)
 MODELS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
@@ -176,6 +177,8 @@ def test_rank_of_models_ranked_alike_everywhere() -> None:
     tied = rank(as_results(np.tile([3.0, 2, 2], (4, 1))), higher_is_better=True)
     assert tied.corrected["iman_davenport"][::2] == (math.inf, 1 / 3**3)
     assert tied.iman_davenport.statistic == 9
+    three_tied = rank(as_results(np.tile([3.0, 2, 2, 2], (3, 1))), higher_is_better=True)
+    assert three_tied.corrected["iman_davenport"][::2] == (math.inf, 1 / 4**2)
     equal = rank(as_results(np.ones((4, 3))), higher_is_better=True)
     assert (equal.friedman.statistic, equal.friedman.p_value) == (0, 1)
     assert math.isnan(equal.corrected["friedman"].p_value)
@@ -551,3 +554,131 @@ def test_load_refuses_what_is_no_ranking(
     path.write_text(json.dumps(contents))
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: .*{re.escape(message)}"):
         read.load(path)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "are_few"),
+    [(10, 6, True), (11, 5, True), (11, 6, False)],
+)
+def test_rank_notes_few_data_sets_and_few_models(n: int, k: int, are_few: bool) -> None:
+    notes = rank(as_results(drawn(n, k, 100)), higher_is_better=True).notes
+    assert any("more than 10 data sets and 5 models" in note for note in notes) == are_few
+
+
+def test_a_control_is_not_listed_among_the_models_like_it() -> None:
+    lines = of_demsar(control="C4.5").footnotes()
+    assert "not significantly different from C4.5: C4.5+m, C4.5+cf" in lines
+
+
+@pytest.mark.parametrize(("n_missing", "end"), [(3, "d2; "), (4, "d2; ...; ")])
+def test_rank_names_three_missing_values(n_missing: int, end: str) -> None:
+    results = as_results(drawn(5, 2, 9))
+    for n in range(n_missing):
+        del results[f"d{n}"]["m1"]
+    places = "; ".join(f"no value of m1 on d{n}" for n in range(3)).removesuffix("d2")
+    with pytest.raises(ValueError) as refused:
+        rank(results, higher_is_better=True)
+    assert str(refused.value).startswith(f"results: {places}{end}average ranks need")
+
+
+def test_rankings_mark_the_better_end_and_the_two_best_of_each_measure() -> None:
+    losses = {"a": 0.1, "b": 0.2, "c": 0.3}
+    values = {
+        name: {
+            model: {"p@1": 1 - loss, "ranking_loss": 1 - loss, "lrap": loss}
+            for model, loss in losses.items()
+        }
+        for name in "uvwxyz"
+    }
+    rankings = rank(values, ["p@1", "ranking_loss", "lrap"])
+    header, *rows = rankings.tables()[0].rows
+    assert [cell.tail for cell in header[1:]] == ["up", "down", "up"]
+    marks = {row[0].text: [cell.tail for cell in row[1:]] for row in rows[:3]}
+    assert marks == {
+        "a": ["first", "other", "other"],
+        "b": ["second"] * 3,
+        "c": ["other", "first", "first"],
+    }
+    p_values = [f"{ranking.iman_davenport.p_value:.3g}" for ranking in rankings.values()]
+    assert [cell.text for cell in rows[-1][1:]] == p_values
+
+
+@pytest.mark.parametrize("style", [{"digits": 0}, {"digits": 1}, {"percent": True}], ids=str)
+@pytest.mark.parametrize("form", ["to_text", "to_markdown", "to_latex"])
+def test_rankings_refuse_styles_of_values(form: str, style: dict[str, Any]) -> None:
+    values = {n: {m: {"p@1": len(m), "speed": 1} for m in ("a", "bb")} for n in ("x", "y")}
+    write = getattr(rank(values, ["p@1", "speed"], higher_is_better=True), form)
+    (name,) = style
+    with pytest.raises(ValueError, match=f"^{name}: is for values; this table has average ranks$"):
+        write(**style)
+
+
+def test_rank_sees_no_difference_at_a_p_value_equal_to_alpha() -> None:
+    p_value = of_demsar().iman_davenport.p_value
+    for alpha, is_seen in ((p_value, False), (math.nextafter(p_value, 1), True)):
+        notes = of_demsar(alpha=alpha).notes
+        assert any("no difference seen" in note for note in notes) != is_seen
+
+
+@pytest.mark.parametrize(
+    ("ranks", "difference", "runs"),
+    [
+        ([1.0, 2.0, 3.0], 1.0, []),
+        ([1.0, 1.5, 2.0, 3.0], 1.0, [[1.0, 1.5], [1.5, 2.0]]),
+        ([1.0, 1.5, 2.0, 3.0], 1.25, [[1.0, 1.5, 2.0], [2.0, 3.0]]),
+        ([2.0, 2.0], 0.5, [[2.0, 2.0]]),
+    ],
+)
+def test_groups_of_models_differ_by_less_than_the_critical_difference(
+    ranks: list[float], difference: float, runs: list[list[float]]
+) -> None:
+    assert [ranks[run] for run in friedman.find_groups(ranks, difference)] == runs
+
+
+@pytest.mark.parametrize(
+    ("ranks", "pairs", "shared"),
+    [
+        ([1, 2, 3], [(0, 1)], [1.5, 1.5, 3]),
+        ([1, 2, 3], [(2, 0), (1, 2)], [1.5, 2.5, 2]),
+        ([1.5, 1.5, 3], [(0, 1)], [1.5, 1.5, 3]),
+        ([1.5, 1.5, 3], [(1, 0), (1, 2)], [1.5, 2, 2.5]),
+    ],
+)
+def test_pairs_that_ties_decide_share_their_ranks_once(
+    ranks: list[float], pairs: list[tuple[int, int]], shared: list[float]
+) -> None:
+    assert friedman.share_ranks(np.array(ranks, float), pairs).tolist() == shared
+
+
+def test_rank_of_equal_models_has_no_corrected_statistics() -> None:
+    equal = {name: dict.fromkeys("abc", 0.5) for name in "wxyz"}
+    ranking = rank(equal, higher_is_better=True)
+    assert ranking.average_ranks == dict.fromkeys("abc", 2.0)
+    assert [ranking.friedman.p_value, ranking.iman_davenport.p_value] == [1.0, 1.0]
+    for test in ranking.corrected.values():
+        assert math.isnan(test.statistic)
+        assert math.isnan(test.p_value)
+
+
+def test_rank_takes_reports_of_other_decisions_and_of_distances() -> None:
+    models = {
+        "first": evaluate(T, S, metrics="f1.micro", decision="top1"),
+        "two": evaluate(T, S, metrics="f1.micro", decision="top2"),
+        "near": evaluate(T, -S, metrics="f1.micro", decision="top1", higher_is_better=False),
+    }
+    ranking = rank({"x": models, "y": models}, "f1.micro")
+    assert ranking.values["x"] == {name: models[name]["f1.micro"] for name in ranking.values["x"]}
+    assert ranking.ranks["x"]["first"] == ranking.ranks["x"]["near"]
+
+
+@pytest.mark.parametrize("control", ["out/b_test.npz", "b"])
+def test_control_is_named_in_full_or_as_tables_name_it(control: str) -> None:
+    models = {"out/a_test.npz": 0.5, "out/b_test.npz": 0.25}
+    ranking = rank({"x": models, "y": models}, "p@1", control=control)
+    assert ranking.control == "out/b_test.npz"
+    assert any("Bonferroni-Dunn" in line for line in ranking.footnotes())
+
+
+def test_rank_reads_the_name_of_a_measure_before_its_other_spellings() -> None:
+    models = {"s": {"p@1": 0.9, "P@1": 0.1}, "t": {"Precision@1": 0.5}}
+    assert rank({"x": models, "y": models}, "p@1").values["x"] == {"s": 0.9, "t": 0.5}

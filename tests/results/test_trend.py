@@ -378,3 +378,54 @@ def test_a_file_of_a_day_is_given_once(files: Path) -> None:
             trend(paths)
     with pytest.raises(ValueError, match=r"day1.json is given twice"):
         trend([files, "days/day1.json"])
+
+
+def test_days_within_a_maximum_alone_are_said_to_be_within_the_limits() -> None:
+    pytest.importorskip("jinja2")
+    result = trend({"mon": report_of(1)}, "p@1", max={"p@1": 1.0})
+    assert [each.holds for each in result.records()] == [True]
+    assert "all days are within the limits" in result.footnotes()
+    assert "All days are within the limits." in result.to_html()
+
+
+def test_limits_hold_for_each_model_alone() -> None:
+    eye = np.eye(4)
+    models = {
+        "a": evaluate(eye, eye[[0, 1, 3, 2]], metrics=["p@1", "r@1"]),
+        "b": evaluate(eye, eye, metrics=["p@1", "r@1"]),
+    }
+    result = trend({"mon": Comparison(models)}, min={"p@1": 0.6})
+    holds = {(each.model, each.measure.name): each.holds for each in result.records()}
+    expected = {("a", "p@1"): False, ("b", "p@1"): True, ("a", "r@1"): None, ("b", "r@1"): None}
+    assert holds == expected
+    panels = result._panels("trend")
+    is_full = [[np.all(each.is_full) for each in panel.series] for panel in panels]
+    assert is_full == [[False, True], [True, True]]  # hollow marks are beyond a limit
+    rows = [line for line in str(result).splitlines() if line.startswith("mon ")]
+    assert [row.count("!") for row in rows] == [1, 0]
+
+
+def test_days_without_intervals_leave_those_of_other_days() -> None:
+    days = {"mon": report_of(1), "tue": report_of(2, confidence=None)}
+    result = trend(days, "p@1")
+    (panel,) = result._panels("trend")
+    ends = np.asarray(panel.series[0].ends)
+    assert ends[:, 0].tolist() == [*days["mon"].confidence["p@1"]]
+    assert np.isnan(ends[:, 1]).all()
+    first, second = result.to_csv().splitlines()[1:]
+    assert first.split(",")[-1]
+    assert second.split(",")[-3:] == [""] * 3
+
+
+def test_a_limit_has_the_digits_of_its_column_in_tables_of_a_paper() -> None:
+    eye = np.eye(4)
+    day = evaluate(eye, eye[[0, 1, 3, 2]], metrics=["coverage"])
+    latex = trend({"mon": day}, max={"coverage": 150}).to_latex()
+    assert r"mon & 4 & 1.500 \\" in latex
+    assert r"maximum &  & 150.000 \\" in latex
+
+
+def test_records_within_groups_have_the_rows_of_the_group() -> None:
+    report = report_of(1, row_groups=["x"] * 5 + ["y"] * 16)
+    (record,) = trend({"mon": report}, "x:p@1").records()
+    assert (record.value, record.n_rows) == (report.row_groups["x"]["p@1"], 5)

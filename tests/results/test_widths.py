@@ -82,3 +82,29 @@ def test_to_text_colours_the_best_values_alone() -> None:
     assert all(cell.endswith(" *") for cell in marked)
     assert text.count(" *") == len(marked) + 1  # and that of the title
     assert re.sub(r"\x1b\[[\d;]+m", "", text) == str(seven_models())
+
+
+def test_to_text_changes_nothing_that_is_as_wide_as_its_limit() -> None:
+    result = evaluate(T, S, metrics=["p"], k=range(1, 5))
+    whole = str(result)
+    width = max(map(len, whole.splitlines()))
+    assert width == len(whole.splitlines()[1])  # of the header of the table
+    assert result.to_text(width) == whole
+    narrower = result.to_text(width - 1)
+    assert max(map(len, narrower.splitlines())) < width
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.000999, "0.000999"),
+        (0.001, "0.0010"),
+        (99.99994, "99.9999"),
+        (99.99996, "100"),
+    ],
+)
+def test_values_have_four_digits_from_a_thousandth_to_a_hundred(value: float, text: str) -> None:
+    for sign, minus in ((1, ""), (-1, "-")):
+        changed = evaluate(T, S, metrics=["lrap"])
+        changed.results.values = {"lrap": sign * value}
+        assert str(changed).splitlines()[3].split()[-1] == f"{minus}{text}"

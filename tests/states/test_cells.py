@@ -83,3 +83,11 @@ def test_measures_that_do_not_count_cells_take_any_number(name: str) -> None:
     evaluator = count_rows(name, LIMIT + 1, options)
     single = count_rows(name, 1, options)
     assert evaluator.compute()[name] == pytest.approx(single.compute()[name], rel=1e-9)
+
+
+def test_losses_at_a_cutoff_do_not_count_all_cells() -> None:
+    """Calibration without a cutoff does, up to a higher limit."""
+    names = ["ece(bins=3)", "log_loss@1"]
+    evaluator = Evaluator(names, n_labels=N_LABELS, **SCORED)
+    evaluator.update(*make_rows(LIMIT >> 6))
+    assert evaluator.compute()["ece(bins=3)"] == pytest.approx(1 / N_LABELS, rel=1e-9)

@@ -308,3 +308,27 @@ def test_binary_distances_are_noted_in_any_order(values: tuple[int, ...]) -> Non
     ]
     for report in reports:
         assert any(BINARY in note for note in report.notes)
+
+
+@pytest.mark.parametrize(("n_lists", "is_noted"), [(3, True), (2, False)])
+def test_rising_scores_are_noted_from_six_steps_on(n_lists: int, is_noted: bool) -> None:
+    lists = (IDS[:n_lists], -FALLING[:n_lists])
+    notes = evaluate(TRUTH[:n_lists], lists, metrics="p@1").notes
+    assert any(note.startswith(RISES) for note in notes) == is_noted
+
+
+@pytest.mark.parametrize(
+    ("sets", "ending"),
+    [
+        ([[0, 1, 2], [0, 1, 2]], "all labels of rows are judged, so none is left out"),
+        ([[0, 1, 2], [0, 1]], "5 of 6 labels of rows are judged; no others count, on either side"),
+        ([[0, 1], [1]], "3 of 6 labels of rows are judged; no others count, on either side"),
+        ([[0], [1]], "on either side; all of them are relevant"),
+    ],
+)
+def test_note_on_judged_labels_says_where_all_or_only_relevant_ones_are(
+    sets: list[list[int]], ending: str
+) -> None:
+    scores = np.arange(6.0).reshape(2, 3)
+    (note,) = evaluate([[0], [1]], scores, metrics="p@1", judged=sets, n_labels=3).notes
+    assert note.endswith(ending)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from tests.limits import small_limits
 from tests.problems import CLUSTERS, SPECS, Problem, groups_of_clusters, law, problems
 from tests.routes import agree, usual_tolerance
 from xmleval import evaluate
+from xmleval.statistics import jackknife
 
 
 def limits(is_small: bool) -> AbstractContextManager[None]:
@@ -195,3 +197,23 @@ def test_intervals_refuse_wrong_arguments_by_name(arguments: dict[str, Any], mes
     with pytest.raises(ValueError) as refused:
         evaluate(TRUTH, np.ones(TRUTH.shape), **options)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("replicates", "error", "p"),
+    [
+        ([], math.nan, math.nan),
+        ([0.5], math.nan, math.nan),
+        ([0.5, 0.5], 0.0, 0.0),
+        ([0.25, 0.75], 0.25, 2 * scipy.stats.t.sf(2.0, 1)),
+        ([0.25, math.nan], math.nan, math.nan),
+        ([0.25, math.inf], math.nan, math.nan),
+    ],
+)
+def test_standard_error_needs_two_groups_of_rows(
+    replicates: list[float], error: float, p: float
+) -> None:
+    values = np.array(replicates)
+    assert jackknife.standard_error(values) == pytest.approx(error, nan_ok=True)
+    assert jackknife.difference_p(0.5, values) == pytest.approx(p, nan_ok=True)
+    assert (jackknife.estimate(0.5, values, 0.95) is None) == math.isnan(error)

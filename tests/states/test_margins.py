@@ -291,3 +291,14 @@ def test_margins_leave_out_rows_without_weight(cells: str) -> None:
                 assert math.isnan(margins[label])
             else:
                 assert margins[label] == column[is_relevant].min() - column[~is_relevant].max()
+
+
+@pytest.mark.parametrize(
+    ("size", "is_infinite"), [(2.0**80, True), (math.nextafter(2.0**80, 0.0), False)]
+)
+def test_margins_are_infinite_from_2_to_the_power_of_80_on(size: float, is_infinite: bool) -> None:
+    report = evaluate(np.eye(2), np.eye(2) * size, metrics=["margin.samples", "margin.macro"])
+    value = math.inf if is_infinite else size
+    assert [*report.values()] == [value, value]
+    noted = [note.partition(":")[0] for note in report.notes]
+    assert noted == (["margin.samples", "margin.macro"] if is_infinite else [])

@@ -239,3 +239,15 @@ def test_each_state_is_saved_copied_and_merged_in_any_memory(name: str, tmp_path
     for counted in (merged, loaded, evaluator, pickle.loads(pickle.dumps(merged))):
         actual = comparable(contents_of(counted.compute()))
         assert differences(expected, actual, tolerance) == []
+
+
+@pytest.mark.parametrize("name", ["p@1", "map@2", "ndcg@2", "mrr@2", "aurc@1"])
+def test_rows_that_are_left_out_add_up_in_merged_evaluators(name: str) -> None:
+    """Two rows of one part and three of the other have no relevant label."""
+    parts = [Evaluator(name, n_labels=3, conventions="empty=skip") for _ in range(2)]
+    for part, n_empty in zip(parts, (2, 3), strict=True):
+        truth = np.eye(3, dtype=int)[[0] * 4] * (np.arange(4) >= n_empty)[:, None]
+        part.update(truth, np.eye(3)[[0, 1, 2, 0]])
+    first, second = parts
+    assert first.compute().undefined_rows == {name: 2}
+    assert first.merge(second).compute().undefined_rows == {name: 5}

@@ -10,7 +10,9 @@ from scipy.sparse import csr_array
 
 from tests.commands import process
 from xmleval import Evaluator, Running, evaluate
+from xmleval.base.errors import MOST
 from xmleval.thresholds import Rule
+from xmleval.view.decision import Decision
 
 pd = pytest.importorskip("pandas")
 NAMES = [*"abcdef"]
@@ -161,6 +163,28 @@ def test_decision_at_the_score_of_unlisted_labels_is_refused() -> None:
         evaluate(truth, csr_array(scores), decision="threshold>=0", **options)
 
 
+@pytest.mark.parametrize("unlisted", [0.25, 0.5, 1.0])
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_thresholds_of_labels_that_unlisted_ones_pass_are_refused(
+    unlisted: float, higher_is_better: bool
+) -> None:
+    """One label suffices: scores pass above its threshold, distances below it."""
+    thresholds = np.array([0.25, 0.5, 1.0])
+    truth = np.eye(3, dtype=int)
+    options: dict[str, Any] = {
+        "metrics": "f1.micro",
+        "conventions": {"unlisted": unlisted},
+        "higher_is_better": higher_is_better,
+    }
+    passes = thresholds < unlisted if higher_is_better else thresholds > unlisted
+    scores = csr_array(np.where(truth, 2.0, 0) if higher_is_better else np.where(truth, 0.125, 0))
+    if passes.any():
+        with pytest.raises(ValueError, match=r"would predict every unlisted label$"):
+            evaluate(truth, scores, decision=thresholds, **options)
+    else:
+        assert evaluate(truth, scores, decision=thresholds, **options)["f1.micro"] == 1.0
+
+
 def test_a_label_without_threshold_is_refused_by_name() -> None:
     truth, scores = sample()
     frames = [pd.DataFrame(part, columns=NAMES) for part in (truth.astype(int), scores)]
@@ -244,3 +268,49 @@ def test_files_of_thresholds_are_refused_with_the_label(
     files = write_data(tmp_path, named)
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         evaluate(*files, metrics="sets", decision="thresholds.csv")
+
+
+def test_thresholds_are_rounded_to_the_type_of_the_scores() -> None:
+    """The float32 number nearest to 0.1 is larger than 0.1, but it is not above itself."""
+    scores = np.array([[0.1, 0.25]], np.float32)
+    features = np.ones((1, 1))
+    linear = Decision("features", np.nan, np.array([0.1, 0.0]), "row(f1.samples,features=1)")
+    by_features = Rule("row", "f1.samples", 2, linear)
+    for sets in (
+        Rule.given([0.1, 0.1]).apply(scores),
+        Rule.given("threshold0.1", 2).apply(scores),
+        by_features.apply(scores, features=features),
+    ):
+        assert sets.toarray().tolist() == [[False, True]]
+    wide = by_features.apply(scores.astype(float), features=features)
+    assert wide.toarray().tolist() == [[True, True]]
+
+
+def test_limit_of_one_label_leaves_the_best_above_the_threshold() -> None:
+    scores = np.array([[0.5, 0.75, 0.25], [0.125, 0.25, 0.25]])
+    sets = Rule.given("top1&threshold0.25", 3).apply(scores)
+    assert sets.toarray().astype(int).tolist() == [[0, 1, 0], [0, 0, 0]]
+
+
+def test_largest_number_of_labels_of_a_decision_is_the_largest_count() -> None:
+    everything = evaluate(*sample(), metrics="sets", decision=f"top{MOST}")
+    assert everything["recall.micro"] == 1.0
+    with pytest.raises(ValueError, match="is neither topK"):
+        evaluate(*sample(), metrics="sets", decision=f"top{MOST + 1}")
+
+
+def test_first_label_with_a_threshold_that_is_no_number_is_named() -> None:
+    with pytest.raises(ValueError, match=r"^decision: threshold of label 1 is nan"):
+        Rule.given([0.5, np.nan, np.nan])
+
+
+def test_rule_of_one_label_and_names_that_are_column_numbers() -> None:
+    rule = Rule.given([0.5], labels=[0])
+    assert not rule.by_name
+    assert rule.apply(np.array([[0.75], [0.5]])).toarray().tolist() == [[True], [False]]
+    assert Rule.given([0.5], labels=["a"]).by_name
+
+
+def test_predicted_labels_of_a_list_rise_within_rows() -> None:
+    lists = np.array([[2, 0, 1]]), np.array([[0.9, 0.8, 0.1]])
+    assert Rule.given("threshold0.5", 3).apply(lists).indices.tolist() == [0, 2]

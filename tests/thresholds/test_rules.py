@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.limits import small_limits
 from xmleval import Evaluator, Running, evaluate
 from xmleval.thresholds import Rule, fit
 from xmleval.view.linear import check_features, linear_values
@@ -396,6 +397,62 @@ def test_linear_rules_refuse_infinite_scores(value: float) -> None:
         short = fit(truth, scores, **ROW, k=1)
         assert (short.apply(wild) != short.apply(scores)).nnz == 0
         fit(truth, wild, **ROW, features=np.eye(40))
+
+
+def test_best_thresholds_of_rows_do_not_overflow() -> None:
+    scores = np.array([[1.5e308, 1e308], [1.0, 1.5e308]])
+    rule = fit([[1, 0], [0, 1]], scores, **ROW, features=EYE)
+    np.testing.assert_allclose(rule.apply(scores, features=EYE).toarray(), EYE)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_linear_rule_of_all_labels_or_of_one_is_saved(k: int, tmp_path: Path) -> None:
+    rule = fit(np.eye(2)[:, :k], np.array([[0.75, 0.25], [0.125, 0.5]])[:, :k], **ROW, k=k)
+    assert rule.decision.numbers.size == k + 1
+    rule.save(tmp_path / "rule.npz")
+    assert Rule.load(tmp_path / "rule.npz").decision == rule.decision
+
+
+def test_features_in_later_blocks_are_those_of_their_rows() -> None:
+    truth, scores = sample()
+    features = np.random.default_rng(1).random((40, 3))
+    rule = fit(truth, scores, **ROW, features=features)
+    expected = rule.apply(scores, features=features)
+    with small_limits():
+        assert (rule.apply(scores, features=features) != expected).nnz == 0
+
+
+def test_features_in_any_order_stay_as_they_are() -> None:
+    data = np.array([1.0, 2.0, 3.0, 4.0])
+    features = sp.csr_array((data, np.array([1, 0, 1, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    before = [array.copy() for array in (features.data, features.indices, features.indptr)]
+    rule = fit(EYE, np.array([[0.75, 0.25], [0.125, 0.5]]), **ROW, features=features)
+    rule.apply(np.eye(2), features=features)
+    for array, expected in zip(
+        (features.data, features.indices, features.indptr), before, strict=True
+    ):
+        np.testing.assert_array_equal(array, expected)
+
+
+def test_fit_takes_features_beside_names_in_memory() -> None:
+    truth = {"q1": ["a"], "q2": ["b"]}
+    scores = {"q1": {"a": 0.75, "b": 0.25}, "q2": {"a": 0.125, "b": 0.5}}
+    rule = fit(truth, scores, **ROW, features=EYE)
+    by_number = fit(EYE, np.array([[0.75, 0.25], [0.125, 0.5]]), **ROW, features=EYE)
+    np.testing.assert_array_equal(rule.decision.numbers, by_number.decision.numbers)
+    assert rule.apply(scores, features=EYE) == truth
+
+
+@pytest.mark.parametrize("measure", ["f1.macro", "f1.samples"])
+def test_threshold_is_never_the_score_of_unlisted_labels_where_these_would_gain(
+    measure: str,
+) -> None:
+    """The label at that score is relevant, but it cannot be predicted."""
+    lists = np.array([[0, 1]]), np.array([[0.75, 0.25]])
+    conventions = {"unlisted": 0.25}
+    rule = fit([[1]], lists, measure, n_labels=3, conventions=conventions)
+    assert rule.decision.value == 0.75
+    assert not rule.apply(lists).nnz
 
 
 @pytest.mark.parametrize("unlisted", [-2.0, 0.0, 0.25])

@@ -432,6 +432,22 @@ def test_fit_takes_the_fallback_for_rare_labels() -> None:
         assert rule.decision.numbers.tolist() == [0.2, second]
 
 
+def test_fallback_is_for_no_label_from_0_on_and_for_all_but_perfect_ones_below_1() -> None:
+    truth = np.array([[1, 0], [0, 1], [0, 0]])
+    scores = np.array([[0.75, 0.5], [0.5, 0.25], [0.25, 0.125]])
+    label: dict[str, Any] = {"measure": "f1.macro", "rule": "label"}
+    plain, none, most = (fit(truth, scores, **label, fbr=fbr) for fbr in (None, 0, 1))
+    assert plain.decision.numbers.tolist() == none.decision.numbers.tolist() == [0.5, 0.125]
+    assert none.decision.name == plain.decision.name
+    assert most.decision.numbers.tolist() == [0.5, math.inf]
+
+
+def test_fit_shows_progress() -> None:
+    shown = list[Any]()
+    fit(np.eye(3), np.eye(3), "f1.micro", progress=lambda *rows: shown.append(rows))
+    assert shown[-1] == (3, 3)
+
+
 @pytest.mark.parametrize("scores", [[[-1.0, -2.0, -3.0], [-1.5, -2.5, -0.5]], [[-1.0, 0, 0]] * 2])
 def test_no_label_is_predicted_where_all_scores_are_below_unlisted_ones(scores: Any) -> None:
     truth = np.array([[1, 0, 0], [0, 1, 0]])
