@@ -30,7 +30,7 @@ from xmleval.states.effects import (
     reads_relevance,
 )
 from xmleval.states.list_lengths import ListLengths, measure_lengths
-from xmleval.states.plan import GIVEN_SETS, NO_GAPS, Plan, at_level
+from xmleval.states.plan import NO_GAPS, Plan, at_level
 from xmleval.states.relabelling import Relabelling
 from xmleval.states.results import ListLength, Results
 from xmleval.states.state import Arrays, State, unjudged_rows
@@ -244,11 +244,8 @@ class DataHints(State):
         """Return whether the order of equal scores may decide which labels are in sets."""
         if ranking.ordered:
             return ranking.has_ties
-        plan = self.plan
-        decisions = {*plan.kept_decisions}
-        decisions.update(plan.decide(spec) for spec in plan.all_specs if spec.of_sets)
-        decisions.discard(GIVEN_SETS)
-        return any(view.candidates(decision).cut_ties is not None for decision in decisions)
+        candidates = map(view.candidates, self.plan.rules_of_scores)
+        return any(entries.cut_ties is not None for entries in candidates)
 
     def _with_gains(self, view: View, gain: Gain) -> tuple[View, Floats]:
         """Return the rows with the labels that gain something, and what each one gains.

@@ -269,6 +269,11 @@ class Plan(Settings):
         assert self.decision is not None
         return self.decision
 
+    @property
+    def rules_of_scores(self) -> set[Decision]:
+        """The rules by which sets are made from scores."""
+        return _rules_of_scores(self, self.all_specs, self.kept_decisions)
+
     def part(self, specs: tuple[Spec, ...] | None = None, **changed: Any) -> Plan:
         """Return the plan for a part of the data, which keeps only the values of measures.
 
@@ -444,17 +449,25 @@ def _needs_order(
         return True
     if depth is None and any(spec.reads_first_scores for spec in specs):
         return True
-    decisions = {*kept_decisions}
+    rules = _rules_of_scores(settings, specs, kept_decisions)
+    if depth is not None:
+        return bool(rules)
+    unlisted = settings.conventions.unlisted_score
+    return any(rule.needs_order(unlisted) for rule in rules)
+
+
+def _rules_of_scores(
+    settings: Settings, specs: Sequence[Spec], kept_decisions: Mapping[Decision, Sequence[str]]
+) -> set[Decision]:
+    """Return the rules by which sets are made from scores."""
+    rules = {*kept_decisions}
     for spec in specs:
         if spec.of_sets and spec.k is not None:
-            decisions.add(top(spec.k))
+            rules.add(top(spec.k))
         elif spec.of_sets and settings.decision is not None:
-            decisions.add(settings.decision)
-    decisions.discard(GIVEN_SETS)
-    if depth is not None:
-        return bool(decisions)
-    unlisted = settings.conventions.unlisted_score
-    return any(decision.needs_order(unlisted) for decision in decisions)
+            rules.add(settings.decision)
+    rules.discard(GIVEN_SETS)
+    return rules
 
 
 def _gapless(settings: Settings, specs: Sequence[Spec]) -> list[Spec]:

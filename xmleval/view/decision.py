@@ -197,12 +197,11 @@ def leading_entries(decision: Decision, ranking: RankedRows) -> RankedRows:
     assert scores is not None
     if decision.n_leading is not None:
         return select_leading(ranking, decision.n_leading)
-    is_above = scores > as_score(decision.value, scores)
-    if decision.inclusive:
-        is_above = scores >= as_score(decision.value, scores)
-    labels = ranking.labels[is_above]
-    scores = scores[is_above]
-    ptr = pointer(is_above)[ranking.ptr]
+    threshold = as_score(decision.value, scores)
+    is_predicted = scores >= threshold if decision.inclusive else scores > threshold
+    labels = ranking.labels[is_predicted]
+    scores = scores[is_predicted]
+    ptr = pointer(is_predicted)[ranking.ptr]
     rank_rows(ptr, labels, scores)
     return ranking._replace(
         ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr), ordered=True
